@@ -1,0 +1,21 @@
+# Compile options that every target of this project takes.
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+
+add_library(redraft_options INTERFACE)
+# -ffp-contract=off: g++ and clang contract a*b+c to FMA by default, and not in the same places.
+target_compile_options(redraft_options INTERFACE -ffp-contract=off -fno-math-errno -Wall -Wextra -Wno-unused-parameter)
+target_include_directories(redraft_options INTERFACE ${CMAKE_SOURCE_DIR})
+if(REDRAFT_SANITIZE)
+  target_compile_options(redraft_options INTERFACE -fsanitize=${REDRAFT_SANITIZE} -fno-omit-frame-pointer
+                                                   -fno-sanitize-recover=all)
+  target_link_options(redraft_options INTERFACE -fsanitize=${REDRAFT_SANITIZE})
+endif()
+
+find_program(REDRAFT_CCACHE ccache)
+if(REDRAFT_CCACHE)
+  # The sloppiness lets ccache serve files that use the precompiled header.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${REDRAFT_CCACHE})
+endif()

@@ -1,0 +1,60 @@
+# redraft_library(NAME SOURCES … DEPS … [LIBTORCH])     a static library of one layer
+# redraft_test(NAME SOURCES … DEPS … [LIBTORCH])        a GoogleTest program, run by ctest
+# redraft_bench(NAME SOURCES … DEPS … [LIBTORCH])       a Google Benchmark program
+#
+# LIBTORCH targets share one precompiled ATen/ATen.h: 3 s a file instead of 36.
+if(REDRAFT_LIBTORCH)
+  file(WRITE ${CMAKE_BINARY_DIR}/aten_pch.cc "")
+  add_library(redraft_aten_pch OBJECT ${CMAKE_BINARY_DIR}/aten_pch.cc)
+  target_link_libraries(redraft_aten_pch PUBLIC redraft_options redraft::torch)
+  target_precompile_headers(redraft_aten_pch PRIVATE <ATen/ATen.h>)
+  # The wheel's headers carry fmt 12; ours is the system's. No file that has LibTorch includes fmt.
+endif()
+
+function(redraft_target_setup name)
+  cmake_parse_arguments(arg "LIBTORCH" "" "SOURCES;DEPS" ${ARGN})
+  target_link_libraries(${name} PUBLIC redraft_options ${arg_DEPS})
+  if(arg_LIBTORCH)
+    target_link_libraries(${name} PUBLIC redraft::torch)
+    target_precompile_headers(${name} REUSE_FROM redraft_aten_pch)
+  endif()
+endfunction()
+
+function(redraft_library name)
+  cmake_parse_arguments(arg "LIBTORCH" "" "SOURCES;DEPS" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  redraft_target_setup(${name} ${ARGN})
+endfunction()
+
+function(redraft_program name)
+  cmake_parse_arguments(arg "LIBTORCH" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  redraft_target_setup(${name} ${ARGN})
+endfunction()
+
+function(redraft_test name)
+  if(NOT REDRAFT_TESTS)
+    return()
+  endif()
+  redraft_program(${name} ${ARGN})
+  cmake_parse_arguments(arg "LIBTORCH" "" "SOURCES;DEPS" ${ARGN})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE REDRAFT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" REDRAFT_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  if(arg_LIBTORCH)
+    # These start themselves again with the pinned environment (tests/pinned_main.cc).
+    target_link_libraries(${name} PUBLIC redraft_pinned_main GTest::gtest)
+  else()
+    target_link_libraries(${name} PUBLIC GTest::gtest_main GTest::gtest)
+  endif()
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 900)
+endfunction()
+
+function(redraft_bench name)
+  if(NOT REDRAFT_BENCH)
+    return()
+  endif()
+  redraft_program(${name} ${ARGN})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+  target_link_libraries(${name} PUBLIC benchmark::benchmark_main benchmark::benchmark)
+endfunction()
