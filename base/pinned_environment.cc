@@ -1,0 +1,43 @@
+#include "base/pinned_environment.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace redraft {
+
+const std::map<std::string, std::string> pinnedEnvironment(int threads) {
+  const std::string count = std::to_string(threads);
+  return {
+      {"ATEN_CPU_CAPABILITY", "avx2"},
+      {"ONEDNN_MAX_CPU_ISA", "AVX2"},
+      // COMPATIBLE, not AVX2,STRICT: the latter is a branch for Intel processors alone.
+      {"MKL_CBWR", "COMPATIBLE"},
+      {"MKL_DYNAMIC", "FALSE"},
+      {"OMP_DYNAMIC", "FALSE"},
+      {"OMP_NUM_THREADS", count},
+      {"MKL_NUM_THREADS", count},
+  };
+}
+
+bool environmentIsPinned(int threads) {
+  for (const auto& [name, value] : pinnedEnvironment(threads)) {
+    const char* now = std::getenv(name.c_str());
+    if (now == nullptr || value != now) return false;
+  }
+  return true;
+}
+
+void restartPinned(char** argv, int threads) {
+  if (environmentIsPinned(threads)) return;
+  for (const auto& [name, value] : pinnedEnvironment(threads)) ::setenv(name.c_str(), value.c_str(), 1);
+  ::execv("/proc/self/exe", argv);
+  throw Error(ErrorKind::kEnvironment, "/proc/self/exe",
+              std::string("could not start again with the pinned environment: ") + std::strerror(errno));
+}
+
+}  // namespace redraft
