@@ -1,0 +1,26 @@
+#pragma once
+// A topology names logical devices by role, and says which copy edges are allowed and whether peer access is on.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace redraft::devices {
+
+struct RoleDevice {
+  std::string role;  // "target[0]"
+  int device = 0;
+};
+
+struct Topology {
+  int deviceCount = 8;
+  bool peerAccess = true;
+  std::vector<RoleDevice> roles;
+  /// Allowed device-to-device copies (from, to). Host copies are always allowed.
+  std::vector<std::pair<int, int>> copyEdges;
+
+  int deviceOf(const std::string& role) const;  // throws Error(kBadInput) naming the nearest role
+  bool allowsCopy(int from, int to) const;      // from == to is allowed
+};
+
+}  // namespace redraft::devices
