@@ -1,0 +1,118 @@
+#pragma once
+// A scenario: what one run is, as docs/formats.md ("Scenario") specifies it. Defaults are the members' initial values.
+// Each key is declared once, in scenario_fields.h, which the reader, the writer and the published JSON Schema share.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "devices/topology.h"
+
+namespace redraft::scenarios {
+
+inline constexpr const char* kScenarioSchema = "redraft.scenario/1";
+
+struct TopologySpec {
+  int devices = 8;
+  std::string peer = "on";                        // "on", "off"
+  std::map<std::string, std::vector<int>> roles;  // "drafter" → {6, 7}: the workers drafter[0] on 6 and drafter[1] on 7
+  std::vector<std::pair<std::string, std::string>> copies = {{"target", "drafter"}, {"drafter", "drafter"}};
+
+  int workers(const std::string& role) const;  // 0 when the role is not there
+  devices::Topology resolve() const;
+};
+
+struct TargetSpec {
+  std::string checkpoint;  // folder or file; "" when `config` is given
+  Json config;             // the field's config.json, for random weights from the seed; null when `checkpoint` is given
+};
+
+struct DataSpec {
+  std::string path;
+  std::string format = "text";  // "text", "conversations", "tokens"
+  int sequenceLength = 128;
+};
+
+struct TrainingSpec {
+  int steps = 10;
+  int microBatches = 4;     // a step, over all drafters
+  int batchSize = 1;        // sequences a micro-batch
+  int anchors = 16;         // a sequence
+  std::string loss = "ce";  // "ce", "dpace", "dpace-cumulative-confidence-only", "dpace-continuation-value-only"
+  std::optional<double> gamma;
+  int chunkBlocks = 0;  // blocks a chunk of the LM head and loss; 0: whole
+  double learningRate = 6e-4;
+  std::string schedule = "cosine";  // "constant", "cosine"
+  double warmup = 0.04;             // fraction of the steps
+  double clip = 1.0;                // global gradient norm; 0: no clipping
+  std::string dtype = "float32";    // "float32", "bfloat16"
+  int queueDepth = 4;
+  int checkpointEvery = 0;  // steps; 0: never
+};
+
+struct EvaluateSpec {
+  int prompts = 2;
+  int promptTokens = 32;
+  int newTokens = 32;
+};
+
+struct KernelCacheSpec {
+  std::string key = "device";   // "device", "context"
+  std::string load = "module";  // "module", "library"
+  bool compiled = true;         // false: the dense reference attention
+};
+
+struct FaultSpec {
+  std::string name;
+  Json parameters = Json::object();  // every key of `fault` but `name`
+};
+
+struct ExpectSpec {
+  std::string verdict = "PASSED";  // "PASSED", "FAILED", "CRASHED", "HUNG"
+  std::string finding;             // "" with PASSED
+};
+
+struct LimitsSpec {
+  double hangSeconds = 30;  // without a progress mark
+  double seconds = 300;     // the whole run
+};
+
+struct Scenario {
+  std::string name;  // "dual-drafter/mask-on-other-device[topology.peer=off]"
+  std::string description;
+  std::string backend = "sim";
+  TopologySpec topology;
+  std::string strict = "raw-launch";  // "raw-launch", "all-ops"
+  int threads = 1;
+  std::uint64_t seed = 0;
+  TargetSpec target;
+  Json drafter;  // the field's config.json of the drafter, with dflash_config
+  DataSpec data;
+  TrainingSpec training;
+  std::optional<EvaluateSpec> evaluate;
+  KernelCacheSpec kernelCache;
+  std::optional<FaultSpec> fault;
+  ExpectSpec expect;
+  std::string golden;  // name of the golden that a clean run is compared with; "": none
+  LimitsSpec limits;
+};
+
+/// A resolved scenario (`scenario.resolved.json` of a run folder): no `extends`, no `matrix`; data paths are relative
+/// to the run folder and stay inside it. Throws Error(kBadInput) with file, line, key and the nearest valid key.
+Scenario loadResolvedScenario(const std::string& path);
+Scenario parseResolvedScenario(const JsonDocument& document);
+
+/// The resolved JSON, with every default written out. parse(resolved(x)) is x.
+Json resolvedScenario(const Scenario& scenario);
+
+/// 32 hex digits over what decides a run's results: everything but name, description, expect, golden and limits.
+std::string configurationHash(const Scenario& scenario);
+
+/// The token of a free run: "free/1/<configuration hash>/<seed>".
+std::string freeScheduleToken(const Scenario& scenario);
+
+}  // namespace redraft::scenarios
