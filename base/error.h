@@ -39,8 +39,8 @@ class Error : public std::runtime_error {
 
 }  // namespace redraft
 
-#define REDRAFT_CHECK(condition, message)                                        \
-  do {                                                                           \
-    if (!(condition)) [[unlikely]]                                               \
+#define REDRAFT_CHECK(condition, message)                                           \
+  do {                                                                              \
+    if (!(condition)) [[unlikely]]                                                  \
       ::redraft::checkFailed(__FILE__, __LINE__, #condition, std::string(message)); \
   } while (false)

@@ -1,6 +1,6 @@
 #pragma once
-// One line of diagnostics on standard error: "redraft: level: message". No fmt in this header, because files with LibTorch
-// see the wheel's fmt 12 first.
+// One line of diagnostics on standard error: "redraft: level: message". No fmt in this header, because files with
+// LibTorch see the wheel's fmt 12 first.
 
 #include <string_view>
 
