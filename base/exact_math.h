@@ -5,10 +5,10 @@
 
 namespace redraft {
 
-double exactExp(double x);   // any x; overflow gives inf, underflow 0
-double exactLog(double x);   // x > 0; 0 gives -inf, negative NaN
-double exactSin(double x);   // |x| ≤ 1e9 (three-part Cody–Waite reduction by pi/2)
-double exactCos(double x);   // likewise
+double exactExp(double x);                      // any x; overflow gives inf, underflow 0
+double exactLog(double x);                      // x > 0; 0 gives -inf, negative NaN
+double exactSin(double x);                      // |x| ≤ 1e9 (three-part Cody–Waite reduction by pi/2)
+double exactCos(double x);                      // likewise
 double exactPow(double base, double exponent);  // base > 0: exp(exponent · log base), with a log in two doubles
 
 }  // namespace redraft

@@ -11,8 +11,8 @@ namespace redraft {
 /// One Philox4x32-10 block.
 std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter, std::array<std::uint32_t, 2> key);
 
-/// A stream of numbers keyed by (seed, purpose, a, b), e.g. (seed, "anchors", step, sample id). Copyable; two streams with the
-/// same key give the same numbers. No libm inside: normal() uses redraft's own log and cosine.
+/// A stream of numbers keyed by (seed, purpose, a, b), e.g. (seed, "anchors", step, sample id). Copyable; two streams
+/// with the same key give the same numbers. No libm inside: normal() uses redraft's own log and cosine.
 class CounterRng {
  public:
   CounterRng(std::uint64_t seed, std::string_view purpose, std::uint64_t a = 0, std::uint64_t b = 0);
