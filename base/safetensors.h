@@ -20,13 +20,15 @@ std::string_view dtypeName(Dtype dtype);  // the container's own names: "BOOL", 
 struct TensorView {
   Dtype dtype = Dtype::kF32;
   std::vector<std::int64_t> shape;
-  const std::byte* data = nullptr;  // owned by the file that it came from
+  const std::byte* data =
+      nullptr;  // owned by the file that it came from; aligned to nothing, so copy before use as numbers
   std::size_t bytes = 0;
 };
 
-/// A read-only file, mapped. Opening checks everything before any tensor is touched: header length against the file's size
-/// (and 100 MB), JSON, dtypes, shapes (no negative, no overflow), offsets within the file, in order, no overlap, no hole.
-/// Errors are Error(kBadInput) with file, tensor and remedy.
+/// A read-only file, mapped. Opening checks everything before any tensor is touched: header length against the file's
+/// size (and 100 MB), JSON, dtypes, shapes (no negative, no overflow, at most 64 dimensions), offsets within the file,
+/// no overlap, no hole. Errors are Error(kBadInput) with file, tensor and remedy. Copies share the mapping; the views
+/// live as long as any copy. Nobody may shorten the file meanwhile (writers here replace files, which is safe).
 class SafetensorsFile {
  public:
   static SafetensorsFile open(const std::string& path);
@@ -46,8 +48,9 @@ class SafetensorsFile {
 };
 
 /// A checkpoint: one file, or a `*.safetensors.index.json` with its shards, or a folder that holds either
-/// (model.safetensors or model.safetensors.index.json). A tensor in the index but not in its shard, or in two shards, is
-/// an error.
+/// (model.safetensors or model.safetensors.index.json; both is an error). A tensor in the index but not in its shard,
+/// or in two shards, is an error, and so is a shard outside the index's folder. Tensors that the index does not name
+/// are not offered.
 class SafetensorsCheckpoint {
  public:
   static SafetensorsCheckpoint open(const std::string& path);
@@ -56,6 +59,7 @@ class SafetensorsCheckpoint {
   std::vector<std::string> names() const;
 
  private:
+  std::string path_;
   std::vector<SafetensorsFile> files_;
   std::map<std::string, std::size_t> where_;
 };
@@ -65,10 +69,12 @@ struct NamedTensor {
   TensorView view;
 };
 
-/// Writes atomically. Tensors keep their order.
+/// Writes atomically. Tensors keep their order; the data begin at a multiple of 8 bytes. Names must be distinct, and
+/// sizes must fit dtype and shape (checked). Throws Error(kEnvironment) when the file cannot be written.
 void writeSafetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
                       const std::map<std::string, std::string>& metadata = {});
-/// Writes shards of at most maxShardBytes (one tensor may exceed it) and the index; the index last.
+/// Writes shards of at most maxShardBytes of tensors (one tensor may exceed it) and the index, the index last; an index
+/// that is there goes first, so that a killed writer never leaves one that points into a mixture.
 void writeShardedSafetensors(const std::string& folder, const std::vector<NamedTensor>& tensors,
                              std::size_t maxShardBytes);
 
