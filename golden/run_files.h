@@ -1,0 +1,73 @@
+#pragma once
+// The small JSON files of a run folder that the comparators read too. Keys are declared here, once; formats: docs/formats.md.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/record.h"
+
+namespace redraft::golden {
+
+inline constexpr const char* kMemorySchema = "redraft.memory/1";
+inline constexpr const char* kEnvironmentSchema = "redraft.environment/1";
+inline constexpr const char* kRunnerSchema = "redraft.runner/1";
+
+struct DeviceMemory {
+  std::int64_t live = 0, peak = 0, segments = 0, allocations = 0;  // devices::MemoryInfo
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("live", live);
+    visit("peak", peak);
+    visit("segments", segments);
+    visit("allocations", allocations);
+  }
+};
+
+/// memory.json, written by the runner at its end.
+struct MemoryReport {
+  std::string schema = kMemorySchema;
+  std::vector<DeviceMemory> devices;                                 // by device index
+  std::map<std::string, std::map<std::string, std::int64_t>> roles;  // role → device index → bytes allocated in all
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("schema", schema);
+    visit("devices", devices);
+    visit("roles", roles);
+  }
+};
+
+/// environment.json, written by the supervisor before the child starts.
+struct EnvironmentReport {
+  std::string schema = kEnvironmentSchema;
+  std::string version, commit;
+  std::map<std::string, std::string> variables;         // of the child; an allow-list, so that no secret travels
+  std::map<std::string, std::string> numericsClass;     // NumericsClass::fields
+  std::map<std::string, std::string> performanceClass;  // PerformanceClass::fields
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("schema", schema);
+    visit("version", version);
+    visit("commit", commit);
+    visit("variables", variables);
+    visit("numerics_class", numericsClass);
+    visit("performance_class", performanceClass);
+  }
+};
+
+/// What `redraft-runner about` prints: the fields of the numerics class that only the runner knows (isa, libtorch, mkl, onednn,
+/// kernels, device). The supervisor adds `threads`.
+struct RunnerAbout {
+  std::string schema = kRunnerSchema;
+  std::string commit;
+  std::map<std::string, std::string> numericsClass;
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("schema", schema);
+    visit("commit", commit);
+    visit("numerics_class", numericsClass);
+  }
+};
+
+}  // namespace redraft::golden
