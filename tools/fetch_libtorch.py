@@ -178,8 +178,8 @@ def unpack(archive, keep, folder):
                 wheel.extract(name, folder)
 
 
-def fetch_all(dest):
-    downloads, part = dest.with_name(f"{dest.name}.downloads"), dest.with_name(f"{dest.name}.part")
+def fetch_all(dest, downloads):
+    part = dest.with_name(f"{dest.name}.part")
     downloads.mkdir(exist_ok=True)
     install_pip(downloads / f"pip-{PIP.version}")
     with Index.opened() as index:
@@ -190,7 +190,6 @@ def fetch_all(dest):
         unpack(archive, keep, part)
     os.sync()
     part.rename(dest)
-    shutil.rmtree(downloads)
 
 
 def main():
@@ -200,8 +199,10 @@ def main():
     dest.parent.mkdir(parents=True, exist_ok=True)
     with open(dest.with_name(f"{dest.name}.lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        downloads = dest.with_name(f"{dest.name}.downloads")
         if not dest.is_dir():
-            fetch_all(dest)
+            fetch_all(dest, downloads)
+        shutil.rmtree(downloads, ignore_errors=True)
 
 
 if __name__ == "__main__":
