@@ -109,18 +109,18 @@ class Index:
 
 
 class Progress:
-    """One line that is rewritten on a terminal, one line every tenth elsewhere."""
+    """One line that is rewritten on a terminal; elsewhere one every tenth, but not for less than 50 MB."""
 
     def __init__(self, name, total, done):
         self.name, self.total, self.first, self.begun = name, total, done, time.monotonic()
-        self.terminal, self.next = sys.stdout.isatty(), 0.0
+        self.terminal, self.next, self.step = sys.stdout.isatty(), 0.0, max(0.1, 50e6 / max(total, 1))
 
     def show(self, done):
         share = done / self.total if self.total else 0.0
         now = time.monotonic()
         if (now if self.terminal else share) < self.next and done != self.total:
             return
-        self.next = now + 0.2 if self.terminal else (int(share * 10) + 1) / 10
+        self.next = now + 0.2 if self.terminal else share + self.step
         rate = (done - self.first) / max(now - self.begun, 1e-3)
         left = f", {(self.total - done) / rate:.0f} s left" if rate > 0 and self.total > done else ""
         line = f"setup: {self.name}: {done / 1e6:.0f} of {self.total / 1e6:.0f} MB ({rate / 1e6:.0f} MB/s{left})"
