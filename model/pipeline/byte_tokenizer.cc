@@ -17,13 +17,26 @@ std::string decodeBytes(const std::vector<std::int32_t>& tokens) {
       continue;
     }
     switch (token) {
-      case kBeginOfText: text += "<|text|>"; break;
-      case kSystemTurn: text += "<|system|>"; break;
-      case kUserTurn: text += "<|user|>"; break;
-      case kAssistantTurn: text += "<|assistant|>"; break;
-      case kEndOfTurn: text += "<|end|>"; break;
-      case kMaskToken: text += "<|mask|>"; break;
-      default: text += "<|" + std::to_string(token) + "|>";
+      case kBeginOfText:
+        text += "<|text|>";
+        break;
+      case kSystemTurn:
+        text += "<|system|>";
+        break;
+      case kUserTurn:
+        text += "<|user|>";
+        break;
+      case kAssistantTurn:
+        text += "<|assistant|>";
+        break;
+      case kEndOfTurn:
+        text += "<|end|>";
+        break;
+      case kMaskToken:
+        text += "<|mask|>";
+        break;
+      default:
+        text += "<|" + std::to_string(token) + "|>";
     }
   }
   return text;

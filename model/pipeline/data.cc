@@ -24,7 +24,8 @@ Sample conversationSample(JsonReader& record) {
   Sample sample;
   append(sample, {kBeginOfText}, false);
   std::vector<JsonReader> turns = record.objects("conversations");
-  if (turns.empty()) record.fail("conversations", "the conversation is empty", "give it at least one turn, or drop the line");
+  if (turns.empty())
+    record.fail("conversations", "the conversation is empty", "give it at least one turn, or drop the line");
   for (JsonReader& turn : turns) {
     const std::string role = turn.choice("role", {"system", "user", "assistant"}, "");
     const std::int32_t mark = turnToken(role);
@@ -43,7 +44,8 @@ Sample tokenSample(JsonReader& record, std::int64_t vocabulary) {
   const std::vector<std::int64_t> ids = record.integers("input_ids", 0, vocabulary - 1);
   const std::vector<std::int64_t> mask = record.integers("loss_mask", 0, 1);
   if (ids.size() != mask.size()) {
-    record.fail("loss_mask", "it has " + std::to_string(mask.size()) + " values and input_ids has " + std::to_string(ids.size()),
+    record.fail("loss_mask",
+                "it has " + std::to_string(mask.size()) + " values and input_ids has " + std::to_string(ids.size()),
                 "give both the same length");
   }
   sample.tokens.assign(ids.begin(), ids.end());
@@ -136,7 +138,8 @@ Dataset parseDataset(std::string_view bytes, const std::string& name, const Data
   }
   const bool bytesNeeded = options.format != DataFormat::kTokens;
   if (options.vocabulary < (bytesNeeded ? kMaskToken + 1 : 1)) {
-    throwBadInput(name, "the target's vocabulary of " + std::to_string(options.vocabulary) + " is too small for this format",
+    throwBadInput(name,
+                  "the target's vocabulary of " + std::to_string(options.vocabulary) + " is too small for this format",
                   "text and conversations are byte tokens and need " + std::to_string(kMaskToken + 1) +
                       "; give tokenised data for another tokenizer");
   }

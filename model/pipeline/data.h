@@ -1,8 +1,8 @@
 #pragma once
 // Training data: tokenised JSONL, conversations, or plain text, as sequences of tokens with a loss mask. No LibTorch.
 //
-// A sample with no two adjacent supervised tokens can hold no anchor (specforge/data/loss_mask.py) and is left out and counted.
-// Every error is Error(kBadInput) with "FILE:LINE" and a remedy. Memory is bounded by the file's size.
+// A sample with no two adjacent supervised tokens can hold no anchor (specforge/data/loss_mask.py) and is left out and
+// counted. Every error is Error(kBadInput) with "FILE:LINE" and a remedy. Memory is bounded by the file's size.
 
 #include <cstdint>
 #include <string>
@@ -32,10 +32,10 @@ struct DataOptions {
 };
 
 struct Dataset {
-  std::vector<Sample> samples;      // at least one
-  std::int64_t records = 0;         // in the file
-  std::int64_t unsupervised = 0;    // left out: no two adjacent supervised tokens
-  std::int64_t cut = 0;             // longer than sequenceLength
+  std::vector<Sample> samples;    // at least one
+  std::int64_t records = 0;       // in the file
+  std::int64_t unsupervised = 0;  // left out: no two adjacent supervised tokens
+  std::int64_t cut = 0;           // longer than sequenceLength
 };
 
 /// Throws also when nothing is left.

@@ -1,9 +1,9 @@
 #pragma once
-// Who does what: which drafter takes which micro-batches of a step, in which order they go through the queue, and which target
-// makes them. A function of three numbers.
+// Who does what: which drafter takes which micro-batches of a step, in which order they go through the queue, and which
+// target makes them. A function of three numbers.
 //
-// A drafter holds a contiguous run of the step's global micro-batch indices, so that its share of the gradient tree is made of
-// whole subtrees. The queue interleaves the drafters' runs, so that none waits for another's to be used up.
+// A drafter holds a contiguous run of the step's global micro-batch indices, so that its share of the gradient tree is
+// made of whole subtrees. The queue interleaves the drafters' runs, so that none waits for another's to be used up.
 
 #include <cstdint>
 #include <vector>
@@ -13,7 +13,7 @@ namespace redraft::model {
 struct MicroBatchRef {
   std::int64_t sequence = 0;  // number in the queue, since the run began
   std::int64_t step = 0;
-  std::int64_t index = 0;     // global index within the step: the leaf of the gradient tree
+  std::int64_t index = 0;  // global index within the step: the leaf of the gradient tree
   int target = 0;
   int drafter = 0;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// The bounded queue between target and drafter workers. Items carry a sequence number, and are admitted and handed out by it, so
-// what a consumer gets never depends on which producer was faster.
+// The bounded queue between target and drafter workers. Items carry a sequence number, and are admitted and handed out
+// by it, so what a consumer gets never depends on which producer was faster.
 
 #include <cstdint>
 #include <map>
@@ -16,8 +16,8 @@ namespace redraft::model {
 template <class Item>
 class OrderedQueue {
  public:
-  /// `depth` > 0 items. The window of admitted numbers begins at the lowest one not yet taken: a queue that only counted its
-  /// items could fill up with later ones and lock out the one that everybody waits for.
+  /// `depth` > 0 items. The window of admitted numbers begins at the lowest one not yet taken: a queue that only
+  /// counted its items could fill up with later ones and lock out the one that everybody waits for.
   OrderedQueue(RunMonitor& monitor, std::int64_t depth, std::int64_t first = 0)
       : monitor_(monitor), depth_(depth), lowest_(first) {
     REDRAFT_CHECK(depth > 0, "a queue holds at least one item");
@@ -26,8 +26,9 @@ class OrderedQueue {
   /// Blocks while `sequence` is `depth` or more beyond the lowest item not yet taken. Each number is pushed once.
   void push(std::int64_t sequence, Item item, const std::string& who) {
     auto lock = monitor_.lock();
-    monitor_.wait(lock, who, [&] { return "room for micro-batch " + describe(sequence); },
-                  [&] { return sequence < lowest_ + depth_; });
+    monitor_.wait(
+        lock, who, [&] { return "room for micro-batch " + std::to_string(sequence) + state(); },
+        [&] { return sequence < lowest_ + depth_; });
     const bool added = items_.emplace(sequence, std::move(item)).second;
     REDRAFT_CHECK(added && sequence >= lowest_, "a sequence number is pushed once");
     monitor_.changed();
@@ -36,8 +37,9 @@ class OrderedQueue {
   /// Blocks until `sequence` was pushed, and takes it. Each number is taken once, by any consumer.
   Item pop(std::int64_t sequence, const std::string& who) {
     auto lock = monitor_.lock();
-    monitor_.wait(lock, who, [&] { return "micro-batch " + describe(sequence) + " from the target workers"; },
-                  [&] { return items_.count(sequence) != 0; });
+    monitor_.wait(
+        lock, who, [&] { return "micro-batch " + std::to_string(sequence) + " from the target workers" + state(); },
+        [&] { return items_.count(sequence) != 0; });
     Item item = std::move(items_.at(sequence));
     items_.erase(sequence);
     taken_.insert(sequence);
@@ -56,8 +58,8 @@ class OrderedQueue {
   }
 
  private:
-  std::string describe(std::int64_t sequence) const {
-    return std::to_string(sequence) + " (the queue is at " + std::to_string(lowest_) + ", depth " + std::to_string(depth_) + ")";
+  std::string state() const {
+    return " (the queue is at " + std::to_string(lowest_) + ", depth " + std::to_string(depth_) + ")";
   }
 
   RunMonitor& monitor_;

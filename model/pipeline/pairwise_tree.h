@@ -1,7 +1,8 @@
 #pragma once
-// A sum over leaves 0 … n-1 whose bits do not depend on who adds what: the balanced binary tree over the leaf index, in which
-// node (level, k) covers the leaves [k·2^level, (k+1)·2^level) below n and a node without a right sibling moves up unchanged.
-// A holder of some leaves keeps only the highest whole nodes below them (at most two a level), like the digits of a binary counter.
+// A sum over leaves 0 … n-1 whose bits do not depend on who adds what: the balanced binary tree over the leaf index, in
+// which node (level, k) covers the leaves [k·2^level, (k+1)·2^level) below n and a node without a right sibling moves
+// up unchanged. A holder of some leaves keeps only the highest whole nodes below them (at most two a level), like the
+// digits of a binary counter.
 
 #include <algorithm>
 #include <cstdint>

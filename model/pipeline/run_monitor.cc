@@ -48,9 +48,9 @@ void RunMonitor::throwIfStopped(const std::unique_lock<std::mutex>& lock) const 
 }
 
 void RunMonitor::timedOut(const std::string& who, const std::string& what) const {
-  throw Error(ErrorKind::kEnvironment, who,
-              "waited " + std::to_string(static_cast<double>(timeout_.count()) / 1000.0) + " s for " + what,
-              "look at the last sync point of the role that it waits for; limits.seconds of the scenario bounds the whole run");
+  throw Error(
+      ErrorKind::kEnvironment, who, "waited " + std::to_string(timeout_.count()) + " ms for " + what,
+      "look at the last sync point of the role that it waits for; limits.seconds of the scenario bounds the whole run");
 }
 
 }  // namespace redraft::model

@@ -1,6 +1,6 @@
 #pragma once
-// The one monitor of a run: every wait between its threads goes through it, so that every wait has a time-out, and so that a
-// failure anywhere ends every wait at once.
+// The one monitor of a run: every wait between its threads goes through it, so that every wait has a time-out, and so
+// that a failure anywhere ends every wait at once.
 
 #include <chrono>
 #include <condition_variable>
@@ -24,7 +24,7 @@ class RunMonitor {
   std::unique_lock<std::mutex> lock() { return std::unique_lock<std::mutex>(mutex_); }
 
   /// Waits, holding `lock` (of this monitor), until ready() holds. Throws RunStopped when the run has failed, and
-  /// Error(kEnvironment) "WHO: waited N s for WHAT" at the time-out. `what` is called only then.
+  /// Error(kEnvironment) "WHO: waited N ms for WHAT" at the time-out. `what` is called only then.
   template <class Ready, class What>
   void wait(std::unique_lock<std::mutex>& lock, const std::string& who, const What& what, const Ready& ready) {
     const auto deadline = std::chrono::steady_clock::now() + timeout_;

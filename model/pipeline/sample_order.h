@@ -1,6 +1,6 @@
 #pragma once
-// Which sample comes when: epoch after epoch, each a permutation that is a function of (seed, epoch) alone. Nothing is stored,
-// so a resumed run needs no more than the number of samples drawn.
+// Which sample comes when: epoch after epoch, each a permutation that is a function of (seed, epoch) alone. Nothing is
+// stored, so a resumed run needs no more than the number of samples drawn.
 
 #include <cstdint>
 

@@ -81,8 +81,9 @@ TEST(DataTest, SamplesWithoutTwoAdjacentSupervisedTokensAreLeftOutAndIdsStay) {
 }
 
 TEST(DataTest, LongSamplesAreCutBeforeTheyAreJudged) {
-  const std::string line = "{\"input_ids\": [1, 2, 3, 4, 5], \"loss_mask\": [0, 0, 0, 1, 1]}\n"
-                           "{\"input_ids\": [1, 2, 3, 4, 5], \"loss_mask\": [1, 1, 0, 1, 1]}\n";
+  const std::string line =
+      "{\"input_ids\": [1, 2, 3, 4, 5], \"loss_mask\": [0, 0, 0, 1, 1]}\n"
+      "{\"input_ids\": [1, 2, 3, 4, 5], \"loss_mask\": [1, 1, 0, 1, 1]}\n";
   const Dataset data = parseDataset(line, "corpus.jsonl", optionsFor(DataFormat::kTokens, 3));
   EXPECT_EQ(data.cut, 2);
   EXPECT_EQ(data.unsupervised, 1);
