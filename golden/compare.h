@@ -10,8 +10,8 @@
 
 namespace redraft::golden {
 
-/// Distance in units in the last place: of float32 when both values are float32 values, else of float64. NaN against NaN is 0,
-/// NaN or infinity against a number is the largest value.
+/// Distance in units in the last place: of float32 when both values are float32 values, else of float64. NaN against
+/// NaN is 0, NaN or infinity against a number is the largest value.
 std::uint64_t ulpDistance(double a, double b);
 
 struct MetricDifference {
@@ -24,7 +24,8 @@ struct MetricDifference {
 struct GradientDifference {
   std::int64_t step = 0;
   std::string parameter;
-  double relative = 0;  // estimated ‖Δ‖ / ‖expected‖ from the sketches; 0 when only the hash differs below its resolution
+  double relative =
+      0;  // estimated ‖Δ‖ / ‖expected‖ from the sketches; 0 when only the hash differs below its resolution
   double l2Expected = 0, l2Actual = 0;
 };
 
@@ -32,7 +33,7 @@ enum class Outcome { kEqual, kDifferent, kIncomparable };
 
 struct NumericsComparison {
   Outcome outcome = Outcome::kEqual;
-  std::string reason;  // why incomparable: which class field differs, or what one side lacks
+  std::string reason;                     // why incomparable: which class field differs, or what one side lacks
   std::optional<std::int64_t> firstStep;  // first step at which anything differs
   std::vector<MetricDifference> metrics;
   /// Parameters whose gradients differ at the first step where any gradient does, largest relative difference first.

@@ -33,7 +33,8 @@ Golden loadGolden(const std::string& path);
 /// The golden of this class; nullopt when there is none. `otherClasses` then names those that there are.
 std::optional<Golden> findNumerics(const std::string& root, const std::string& scenario, const NumericsClass& key,
                                    std::vector<std::string>* otherClasses = nullptr);
-std::optional<Golden> findPerformance(const std::string& root, const std::string& scenario, const PerformanceClass& key);
+std::optional<Golden> findPerformance(const std::string& root, const std::string& scenario,
+                                      const PerformanceClass& key);
 
 struct BlessResult {
   std::string numericsFile, performanceFile;  // performanceFile empty when the run has no samples

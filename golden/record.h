@@ -1,6 +1,7 @@
 #pragma once
-// What a run left that can be compared: losses and metrics a step, gradient digests, memory peaks, throughput samples. Read from a
-// run folder or from a golden; both are the same structure, so any two can be compared. Formats: docs/formats.md.
+// What a run left that can be compared: losses and metrics a step, gradient digests, memory peaks, throughput samples.
+// Read from a run folder or from a golden; both are the same structure, so any two can be compared. Formats:
+// docs/formats.md.
 
 #include <array>
 #include <cstdint>

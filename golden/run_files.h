@@ -1,5 +1,6 @@
 #pragma once
-// The small JSON files of a run folder that the comparators read too. Keys are declared here, once; formats: docs/formats.md.
+// The small JSON files of a run folder that the comparators read too. Keys are declared here, once; formats:
+// docs/formats.md.
 
 #include <cstdint>
 #include <map>
@@ -56,8 +57,8 @@ struct EnvironmentReport {
   }
 };
 
-/// What `redraft-runner about` prints: the fields of the numerics class that only the runner knows (isa, libtorch, mkl, onednn,
-/// kernels, device). The supervisor adds `threads`.
+/// What `redraft-runner about` prints: the fields of the numerics class that only the runner knows (isa, libtorch, mkl,
+/// onednn, kernels, device). The supervisor adds `threads`.
 struct RunnerAbout {
   std::string schema = kRunnerSchema;
   std::string commit;

@@ -1,0 +1,122 @@
+#include "golden/golden.h"
+
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "golden/golden_file.h"
+
+namespace redraft::golden {
+
+namespace {
+
+bool isDirectory(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+std::string parentOf(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) return "";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string classFile(const std::string& root, const std::string& scenario, const char* kind, const std::string& name) {
+  return joinPath(joinPath(joinPath(root, scenario), kind), name + ".json");
+}
+
+/// The golden at `path`, checked against the class and scenario that its place claims.
+Golden loadChecked(const std::string& path, const std::string& scenario, const std::string& name, bool numerics) {
+  Golden golden = loadGolden(path);
+  const bool isNumerics = !golden.record.performanceClass.has_value();
+  const std::string own = isNumerics ? golden.record.numericsClass.name() : golden.record.performanceClass->name();
+  if (isNumerics != numerics || golden.record.scenario != scenario || own != name) {
+    throwBadInput(path, "it holds " + own + " of " + golden.record.scenario + ", which is not what its place says",
+                  "restore the file, or bless " + scenario + " again");
+  }
+  return golden;
+}
+
+std::vector<std::string> classesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  if (!isDirectory(folder)) return names;
+  for (const std::string& file : listDirectory(folder)) {
+    if (file.size() > 5 && file.ends_with(".json")) names.push_back(file.substr(0, file.size() - 5));
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string numericsPath(const std::string& root, const std::string& scenario, const NumericsClass& key) {
+  return classFile(root, scenario, "numerics", key.name());
+}
+
+std::string performancePath(const std::string& root, const std::string& scenario, const PerformanceClass& key) {
+  return classFile(root, scenario, "perf", key.name());
+}
+
+std::string findGoldens(const std::string& given, const std::string& start) {
+  if (!given.empty()) {
+    if (!isDirectory(given)) throwBadInput(given, "there is no such folder of goldens", "check --goldens");
+    return given;
+  }
+  for (std::string folder = start; !folder.empty(); folder = parentOf(folder)) {
+    const std::string candidate = joinPath(folder, "golden/data");
+    if (isDirectory(candidate)) return candidate;
+    if (folder == "/") break;
+  }
+  return "";
+}
+
+std::optional<Golden> findNumerics(const std::string& root, const std::string& scenario, const NumericsClass& key,
+                                   std::vector<std::string>* otherClasses) {
+  const std::string path = numericsPath(root, scenario, key);
+  if (fileExists(path)) return loadChecked(path, scenario, key.name(), true);
+  if (otherClasses != nullptr) *otherClasses = classesIn(parentOf(path));
+  return std::nullopt;
+}
+
+std::optional<Golden> findPerformance(const std::string& root, const std::string& scenario,
+                                      const PerformanceClass& key) {
+  const std::string path = performancePath(root, scenario, key);
+  if (!fileExists(path)) return std::nullopt;
+  return loadChecked(path, scenario, key.name(), false);
+}
+
+BlessResult previewBless(const Record& run, const std::string& root, const std::string& scenario) {
+  if (run.steps.empty() || run.gradients.size() != run.steps.size()) {
+    throwBadInput(run.origin, "the run is not complete: a golden needs every step's metrics and gradient digests",
+                  "run the scenario to its end first");
+  }
+  BlessResult result;
+  result.numericsFile = numericsPath(root, scenario, run.numericsClass);
+  if (run.performanceClass && !run.samples.empty()) {
+    result.performanceFile = performancePath(root, scenario, *run.performanceClass);
+  }
+  const std::optional<Golden> old = findNumerics(root, scenario, run.numericsClass);
+  result.isNew = !old.has_value();
+  if (old) result.difference = compareNumerics(old->record, run);
+  return result;
+}
+
+BlessResult bless(const Record& run, const std::string& root, const std::string& scenario,
+                  const Provenance& provenance) {
+  if (provenance.reason.find_first_not_of(" \t\n") == std::string::npos) {
+    throwBadInput("--reason", "a golden needs a reason", "say in a sentence why these numbers are right");
+  }
+  BlessResult result = previewBless(run, root, scenario);
+  Golden golden{run, provenance};
+  golden.record.scenario = scenario;
+  makeDirectories(parentOf(result.numericsFile));
+  writeFileAtomically(result.numericsFile, numericsText(golden));
+  if (!result.performanceFile.empty()) {
+    makeDirectories(parentOf(result.performanceFile));
+    writeFileAtomically(result.performanceFile, performanceText(golden));
+  }
+  return result;
+}
+
+Record loadRecord(const std::string& path) { return isDirectory(path) ? loadRun(path) : loadGolden(path).record; }
+
+}  // namespace redraft::golden

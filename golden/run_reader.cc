@@ -1,0 +1,184 @@
+// Reads a run folder: metrics.jsonl, digests.bin, memory.json, environment.json.
+#include <cstring>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/safetensors.h"
+#include "golden/record.h"
+
+namespace redraft::golden {
+
+namespace {
+
+constexpr const char* kMetricNames[] = {"loss", "accuracy", "prefix_acceptance", "grad_norm", "learning_rate"};
+constexpr std::int64_t kMaxSteps = 1 << 24;
+
+double hexNumber(JsonReader& reader, const std::string& key) {
+  const std::string text = reader.string(key);
+  try {
+    return fromHexFloat(text);
+  } catch (const std::invalid_argument&) {
+    reader.fail(key, "'" + text + "' is not a hex float", "write it as \"0x1.8p+1\"");
+  }
+}
+
+std::map<std::string, std::string> stringFields(JsonReader reader) {
+  std::map<std::string, std::string> fields;
+  for (const auto& [key, value] : reader.json().items()) fields[key] = reader.string(key);
+  return fields;
+}
+
+void readEvaluation(JsonReader reader, Record& record) {
+  Evaluation evaluation;
+  evaluation.acceptLengths = reader.integers("accept_lengths", 0, 1 << 20);
+  evaluation.meanAcceptLength = hexNumber(reader, "mean_accept_length");
+  evaluation.textHash = reader.string("text_hash");
+  record.evaluation = std::move(evaluation);
+}
+
+void readSamples(JsonReader roles, double seconds, double tokens, Record& record) {
+  for (const auto& [role, value] : roles.json().items()) {
+    JsonReader one = roles.object(role);
+    const double busy = one.number("busy_seconds", 0, 1e9);
+    const double count = one.number("tokens", 0, 1e18);
+    if (busy > 0 && count > 0) record.samples[role].tokensPerSecond.push_back(count / busy);
+  }
+  if (seconds > 0) record.samples["all"].tokensPerSecond.push_back(tokens / seconds);
+}
+
+void readStep(JsonReader& reader, Record& record) {
+  StepMetrics step;
+  step.step = reader.integer("step", 0, kMaxSteps);
+  const auto expected = static_cast<std::int64_t>(record.steps.empty() ? step.step : record.steps.back().step + 1);
+  if (step.step != expected) {
+    reader.fail("step", "step " + std::to_string(step.step) + " where " + std::to_string(expected) + " was due",
+                "the file was edited, or two runs wrote to it; run the scenario again");
+  }
+  for (const char* name : kMetricNames) step.values[name] = hexNumber(reader, name);
+  const double tokens = reader.number("tokens", 0, 1e18);
+  step.values["tokens"] = tokens;
+  step.parametersHash = reader.string("parameters_hash");
+  if (reader.has("roles")) readSamples(reader.object("roles"), reader.number("seconds", 0, 1e9), tokens, record);
+  record.steps.push_back(std::move(step));
+}
+
+void readHeader(JsonReader& reader, Record& record) {
+  const std::string schema = reader.string("schema");
+  if (schema != "redraft.metrics/1") {
+    reader.fail("schema", "'" + schema + "' is not known here; this program reads redraft.metrics/1");
+  }
+  record.scenario = reader.string("scenario");
+  record.numericsClass.fields = stringFields(reader.object("numerics_class"));
+}
+
+void readMetrics(const std::string& folder, Record& record) {
+  const std::string path = joinPath(folder, "metrics.jsonl");
+  bool torn = false;
+  const std::vector<std::string> lines = readLines(path, &torn);
+  if (torn)
+    throwBadInput(path, "its last line is torn: the runner was killed while it wrote", "run the scenario again");
+  if (lines.empty()) throwBadInput(path, "it is empty", "run the scenario again");
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const JsonDocument document =
+        JsonDocument::parse(lines[i], path + ":" + std::to_string(i + 1), JsonDocument::Comments::kRefuse);
+    JsonReader reader(document);
+    if (i == 0) {
+      readHeader(reader, record);
+    } else if (reader.has("evaluation")) {
+      readEvaluation(reader.object("evaluation"), record);
+    } else {
+      readStep(reader, record);
+    }
+  }
+}
+
+const TensorView& digestTensor(const SafetensorsFile& file, const std::string& name, Dtype dtype,
+                               const std::vector<std::int64_t>& shape) {
+  const TensorView& view = file.at(name);
+  if (view.dtype != dtype || view.shape != shape) {
+    throwBadInput(file.path() + ": " + name, "dtype or shape is not that of a digest", "run the scenario again");
+  }
+  return view;
+}
+
+std::string hexDigits(const std::byte* bytes, std::size_t count) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) {
+    out += kDigits[std::to_integer<int>(bytes[i]) >> 4];
+    out += kDigits[std::to_integer<int>(bytes[i]) & 15];
+  }
+  return out;
+}
+
+std::vector<GradientDigest> readStepDigests(const SafetensorsFile& file, std::int64_t step, std::size_t parameters) {
+  const std::string prefix = "step." + std::to_string(step) + ".grad.";
+  const auto count = static_cast<std::int64_t>(parameters);
+  const TensorView& l2 = digestTensor(file, prefix + "l2", Dtype::kF64, {count});
+  const TensorView& max = digestTensor(file, prefix + "max", Dtype::kF64, {count});
+  const TensorView& hash = digestTensor(file, prefix + "hash", Dtype::kU8, {count, 16});
+  const TensorView& sketch = digestTensor(file, prefix + "sketch", Dtype::kF32, {count, kSketchSize});
+  std::vector<GradientDigest> digests(parameters);
+  for (std::size_t i = 0; i < parameters; ++i) {
+    std::memcpy(&digests[i].l2, l2.data + i * sizeof(double), sizeof(double));
+    std::memcpy(&digests[i].max, max.data + i * sizeof(double), sizeof(double));
+    digests[i].hash = hexDigits(hash.data + i * 16, 16);
+    std::memcpy(digests[i].sketch.data(), sketch.data + i * sizeof(digests[i].sketch), sizeof(digests[i].sketch));
+  }
+  return digests;
+}
+
+void readDigests(const std::string& folder, Record& record) {
+  const std::string path = joinPath(folder, "digests.bin");
+  if (!fileExists(path)) throwBadInput(path, "the run kept no digests", "run the scenario again");
+  const SafetensorsFile file = SafetensorsFile::open(path);
+  const auto& metadata = file.metadata();
+  const auto schema = metadata.find("schema");
+  if (schema == metadata.end() || schema->second != "redraft.digests/1") {
+    throwBadInput(path, "its schema is not redraft.digests/1", "run the scenario again with this version");
+  }
+  const auto names = metadata.find("parameters");
+  if (names == metadata.end()) throwBadInput(path, "its metadata lacks 'parameters'", "run the scenario again");
+  const JsonDocument list = JsonDocument::parse(names->second, path + ": parameters", JsonDocument::Comments::kRefuse);
+  if (!list.root().is_array()) throwBadInput(path, "its 'parameters' is not a list", "run the scenario again");
+  for (const Json& name : list.root()) {
+    if (!name.is_string()) throwBadInput(path, "a parameter's name is not a string", "run the scenario again");
+    record.parameters.push_back(name.get<std::string>());
+  }
+  for (const StepMetrics& step : record.steps) {
+    record.gradients.push_back(readStepDigests(file, step.step, record.parameters.size()));
+  }
+}
+
+void readMemory(const std::string& folder, Record& record) {
+  const JsonDocument document = JsonDocument::load(joinPath(folder, "memory.json"), JsonDocument::Comments::kRefuse);
+  JsonReader reader(document);
+  for (JsonReader& device : reader.objects("devices")) {
+    const auto index = static_cast<int>(device.integer("device", 0, 1 << 16));
+    record.peakBytes[index] = device.integer("peak", 0, std::int64_t{1} << 60);
+  }
+}
+
+void readEnvironment(const std::string& folder, Record& record) {
+  const std::string path = joinPath(folder, "environment.json");
+  if (!fileExists(path)) return;
+  const JsonDocument document = JsonDocument::load(path, JsonDocument::Comments::kRefuse);
+  JsonReader reader(document);
+  if (!reader.has("performance_class")) return;
+  record.performanceClass = PerformanceClass{stringFields(reader.object("performance_class"))};
+}
+
+}  // namespace
+
+Record loadRun(const std::string& folder) {
+  Record record;
+  record.origin = folder;
+  readMetrics(folder, record);
+  readDigests(folder, record);
+  readMemory(folder, record);
+  readEnvironment(folder, record);
+  return record;
+}
+
+}  // namespace redraft::golden
