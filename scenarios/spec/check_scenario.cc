@@ -1,0 +1,90 @@
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "scenarios/spec/scenario_file.h"
+
+namespace redraft::scenarios {
+namespace {
+
+class Checker {
+ public:
+  Checker(const Scenario& scenario, const PlaceOf& placeOf) : scenario_(scenario), placeOf_(placeOf) {}
+
+  void all() const {
+    roles();
+    copies();
+    inputs();
+    training();
+    outcome();
+  }
+
+ private:
+  void require(bool holds, const char* pointer, const std::string& message, const std::string& remedy) const {
+    if (!holds) throwBadInput(placeOf_(pointer), message, remedy);
+  }
+
+  void roles() const {
+    const TopologySpec& topology = scenario_.topology;
+    for (const char* role : {"target", "drafter"}) {
+      require(topology.workers(role) > 0, "/topology/roles", std::string("no device has the role \"") + role + "\"",
+              "write \"roles\": {\"target\": [0], \"drafter\": [1]}");
+      const std::vector<int>& devices = topology.roles.at(role);
+      require(std::set<int>(devices.begin(), devices.end()).size() == devices.size(), "/topology/roles",
+              std::string("the role \"") + role + "\" names a device twice", "one worker a device");
+      const int highest = *std::max_element(devices.begin(), devices.end());
+      require(highest < topology.devices, "/topology/roles",
+              "device " + std::to_string(highest) + " is not there: the topology has " +
+                  std::to_string(topology.devices) + " devices",
+              "raise \"devices\" or choose another device");
+    }
+  }
+
+  void copies() const {
+    for (const auto& [from, to] : scenario_.topology.copies) {
+      for (const std::string& role : {from, to}) {
+        const std::string near = nearest(role, {"target", "drafter"});
+        require(scenario_.topology.workers(role) > 0, "/topology/copies", "no role \"" + printable(role) + "\"",
+                near.empty() ? "the roles are \"target\" and \"drafter\"" : "did you mean \"" + near + "\"?");
+      }
+    }
+  }
+
+  void inputs() const {
+    const TargetSpec& target = scenario_.target;
+    require(target.checkpoint.empty() != target.config.is_null(), "/target",
+            "a target has either a checkpoint or a config", "write {\"checkpoint\": PATH}, or {\"config\": {…}}");
+    require(scenario_.drafter.is_object(), "/drafter", "missing", "give the drafter's config.json");
+    require(!scenario_.data.path.empty(), "/data", "missing key \"path\"", "name the file of samples");
+  }
+
+  void training() const {
+    const int drafters = scenario_.topology.workers("drafter");
+    require(scenario_.training.microBatches >= drafters, "/training/micro_batches",
+            std::to_string(scenario_.training.microBatches) + " micro-batches for " + std::to_string(drafters) +
+                " drafters",
+            "give each drafter at least one");
+  }
+
+  void outcome() const {
+    const ExpectSpec& expect = scenario_.expect;
+    require(expect.verdict != "PASSED" || expect.finding.empty(), "/expect", "a passed case has no finding",
+            "take \"finding\" away, or expect FAILED");
+    require(expect.verdict != "FAILED" || !expect.finding.empty(), "/expect",
+            "a failure is expected, but not which one", "name the finding (docs/formats.md, \"Findings\")");
+    require(!scenario_.fault || !scenario_.fault->name.empty(), "/fault", "missing key \"name\"", "name the fault");
+    require(scenario_.golden.empty() || isScenarioName(scenario_.golden.substr(0, scenario_.golden.find('['))),
+            "/golden", "\"" + printable(scenario_.golden) + "\" is not a scenario's name",
+            "write true, false or a name");
+  }
+
+  const Scenario& scenario_;
+  const PlaceOf& placeOf_;
+};
+
+}  // namespace
+
+void checkScenario(const Scenario& scenario, const PlaceOf& placeOf) { Checker(scenario, placeOf).all(); }
+
+}  // namespace redraft::scenarios

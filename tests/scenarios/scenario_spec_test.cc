@@ -1,0 +1,132 @@
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "scenarios/spec/scenario_file.h"
+#include "scenarios/spec/schema.h"
+#include "scenarios/spec/store.h"
+#include "tests/scenarios/scenario_folder.h"
+
+namespace redraft::scenarios {
+namespace {
+
+std::vector<std::string> namesOf(const std::vector<StoredScenario>& scenarios) {
+  std::vector<std::string> names;
+  for (const StoredScenario& each : scenarios) names.push_back(each.scenario.name);
+  return names;
+}
+
+TEST(ScenarioSpecTest, FillsInEveryDefault) {
+  const ScenarioFolder folder;
+  folder.write("plain", ScenarioFolder::whole(""));
+  const auto all = loadScenarios(folder.root());
+  ASSERT_EQ(all.size(), 1u);
+  const Scenario& plain = all[0].scenario;
+  EXPECT_EQ(plain.training.steps, TrainingSpec().steps);
+  EXPECT_EQ(plain.golden, "plain");
+  EXPECT_EQ(plain.expect.verdict, "PASSED");
+  EXPECT_FALSE(plain.fault.has_value());
+  EXPECT_EQ(plain.data.path, folder.root() + "/data/x.txt");
+}
+
+TEST(ScenarioSpecTest, MergesWhatItExtendsKeyByKeyAndNullTakesAKeyAway) {
+  const ScenarioFolder folder;
+  folder.write("base", ScenarioFolder::whole(R"("abstract": true, "training": {"steps": 3, "gamma": 2.0})"));
+  folder.write("a/child", R"({"schema": "redraft.scenario/1", "extends": "base",
+    "training": {"gamma": null, "anchors": 5}, "topology": {"roles": {"drafter": [3]}}})");
+  const auto all = loadScenarios(folder.root());
+  ASSERT_EQ(namesOf(all), std::vector<std::string>{"a/child"});
+  const Scenario& child = all[0].scenario;
+  EXPECT_EQ(child.training.steps, 3);
+  EXPECT_EQ(child.training.anchors, 5);
+  EXPECT_FALSE(child.training.gamma.has_value());
+  EXPECT_EQ(child.topology.roles.at("target"), std::vector<int>{0});
+  EXPECT_EQ(child.topology.roles.at("drafter"), std::vector<int>{3});
+}
+
+TEST(ScenarioSpecTest, ExpandsAMatrixInOrderAndNamesEachCombination) {
+  const ScenarioFolder folder;
+  folder.write("m", ScenarioFolder::whole(R"("matrix": {"topology.peer": ["on", "off"], "training.steps": [1, 2]})"));
+  const auto all = loadScenarios(folder.root());
+  EXPECT_EQ(namesOf(all), (std::vector<std::string>{
+                              "m[topology.peer=on,training.steps=1]", "m[topology.peer=on,training.steps=2]",
+                              "m[topology.peer=off,training.steps=1]", "m[topology.peer=off,training.steps=2]"}));
+  EXPECT_EQ(all[2].scenario.topology.peer, "off");
+  EXPECT_EQ(all[3].scenario.training.steps, 2);
+}
+
+TEST(ScenarioSpecTest, GivesEveryFaultATwinThatIsTheSameWithoutIt) {
+  const ScenarioFolder folder;
+  folder.write("f", ScenarioFolder::whole(R"("fault": {"name": "x", "step": 2}, "golden": "other",
+    "expect": {"verdict": "FAILED", "finding": "a/b"})"));
+  const auto all = loadScenarios(folder.root());
+  ASSERT_EQ(namesOf(all), (std::vector<std::string>{"f", "f/twin"}));
+  EXPECT_EQ(all[0].scenario.fault->name, "x");
+  EXPECT_EQ(all[0].scenario.fault->parameters, (Json{{"step", 2}}));
+  const Scenario& twin = all[1].scenario;
+  EXPECT_TRUE(all[1].isTwin);
+  EXPECT_FALSE(twin.fault.has_value());
+  EXPECT_EQ(twin.expect.verdict, "PASSED");
+  EXPECT_EQ(twin.golden, "other");
+
+  Json withoutFault = resolvedScenario(all[0].scenario), twinJson = resolvedScenario(twin);
+  for (const char* key : {"name", "description", "fault", "expect"}) {
+    withoutFault.erase(key);
+    twinJson.erase(key);
+  }
+  EXPECT_EQ(withoutFault, twinJson);
+}
+
+TEST(ScenarioSpecTest, ComparesAFaultWithNoGoldenUnlessItNamesOne) {
+  const ScenarioFolder folder;
+  folder.write("f",
+               ScenarioFolder::whole(R"("fault": {"name": "x"}, "expect": {"verdict": "FAILED", "finding": "a/b"})"));
+  const auto all = loadScenarios(folder.root());
+  EXPECT_EQ(all[0].scenario.golden, "");
+  EXPECT_EQ(all[1].scenario.golden, "f/twin");
+}
+
+TEST(ScenarioSpecTest, ReadsBackWhatItWroteResolved) {
+  const ScenarioFolder folder;
+  folder.write("r", ScenarioFolder::whole(R"("fault": {"name": "x", "k": [1, 2]}, "evaluate": {"prompts": 3},
+    "training": {"gamma": 4.0}, "seed": 9223372036854775807, "expect": {"verdict": "CRASHED"})"));
+  Scenario scenario = loadScenarios(folder.root())[0].scenario;
+  const auto links = relocateData(scenario);
+  ASSERT_EQ(links.size(), 1u);
+  EXPECT_EQ(links[0].destination, "data/x.txt");
+  const Json resolved = resolvedScenario(scenario);
+  const JsonDocument document = JsonDocument::parse(resolved.dump(2), "resolved");
+  EXPECT_EQ(resolvedScenario(parseResolvedScenario(document)), resolved);
+}
+
+TEST(ScenarioSpecTest, TheConfigurationHashCoversWhatDecidesResultsAndNothingElse) {
+  const ScenarioFolder folder;
+  folder.write("h", ScenarioFolder::whole(""));
+  const Scenario scenario = loadScenarios(folder.root())[0].scenario;
+  Scenario renamed = scenario;
+  renamed.name = "other";
+  renamed.golden = "";
+  renamed.limits.seconds = 1;
+  EXPECT_EQ(configurationHash(renamed), configurationHash(scenario));
+  Scenario longer = scenario;
+  longer.training.steps += 1;
+  EXPECT_NE(configurationHash(longer), configurationHash(scenario));
+  EXPECT_EQ(freeScheduleToken(scenario), "free/1/" + configurationHash(scenario) + "/0");
+}
+
+TEST(ScenarioSpecTest, ResolvesRolesAndCopyEdgesToDevices) {
+  TopologySpec spec;
+  spec.roles = {{"target", {0, 1}}, {"drafter", {1, 2}}};
+  const devices::Topology topology = spec.resolve();
+  ASSERT_EQ(topology.roles.size(), 4u);
+  const auto allows = [&](int from, int to) {
+    return std::find(topology.copyEdges.begin(), topology.copyEdges.end(), std::pair(from, to)) !=
+           topology.copyEdges.end();
+  };
+  EXPECT_TRUE(allows(0, 2));
+  EXPECT_TRUE(allows(1, 2));
+  EXPECT_TRUE(allows(2, 1));
+  EXPECT_FALSE(allows(2, 0));
+}
+
+}  // namespace
+}  // namespace redraft::scenarios
