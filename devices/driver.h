@@ -11,13 +11,11 @@
 //   - A kernel that touches another device's memory without peer access: the launch succeeds, the next synchronisation returns
 //     kIllegalAddress (700), and from then on every call of the process, on every device, returns 700. With peer access
 //     on it is silent: only the log shows it.
-//   - On a poisoned process free() still frees, setCurrent() still binds, and queries still fill in their answer, so that
-//     unwinding works; they return 700 all the same.
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "devices/driver_log.h"
@@ -132,11 +130,7 @@ class Driver {
   virtual DriverLog& log() = 0;
 };
 
-/// Throws DeviceError unless kSuccess. `call` names the driver call, `detail` what it was about; what the driver itself said of
-/// the refusal on this thread (noteRefusal) is added.
+/// Throws DeviceError unless kSuccess. `call` names the driver call, `detail` what it was about.
 void check(Status status, const char* call, int device, const std::string& detail = "");
-
-/// For implementations: keeps, for this thread, why a call was refused, until the next check(). Returns `status`.
-Status noteRefusal(Status status, std::string detail);
 
 }  // namespace redraft::devices
