@@ -1,21 +1,26 @@
 #pragma once
 // The narrow driver interface: contexts, modules, functions, streams, events, launches, copies, peer access and memory,
-// shaped like CUDA's driver API, with the rules that two H200s showed. Implemented by devices/sim here, and for CUDA by a
-// library loaded at run time. Every call is safe from any thread; the current context is per thread.
+// shaped like CUDA's driver API, with the rules that two H200s showed. Implemented by devices/sim here, and for CUDA by
+// a library loaded at run time. Every call is safe from any thread; the current context is per thread.
 //
 // Rules (CUDA Programming Guide, "Multi-device"; measured):
-//   - A Module and its Functions belong to the context that was current at load. Launching a Function on a stream of another
+//   - A Module and its Functions belong to the context that was current at load. Launching a Function on a stream of
+//   another
 //     context is kInvalidHandle (400); nothing runs, nothing sticks. A Library's functions work in every context.
 //   - Recording an event of one context on a stream of another is 400; waiting for it there is allowed.
 //   - A call that needs a current context and finds none is kInvalidContext (201).
-//   - A kernel that touches another device's memory without peer access: the launch succeeds, the next synchronisation returns
+//   - A kernel that touches another device's memory without peer access: the launch succeeds, the next synchronisation
+//   returns
 //     kIllegalAddress (700), and from then on every call of the process, on every device, returns 700. With peer access
 //     on it is silent: only the log shows it.
+//   - On a poisoned process free() still frees, setCurrent() still binds, and queries still fill in their answer, so
+//   that
+//     unwinding works; they return 700 all the same.
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "devices/driver_log.h"
@@ -116,8 +121,8 @@ class Driver {
   virtual Status allocate(std::size_t bytes, void** pointer) = 0;  // on the current context's device
   virtual Status free(void* pointer) = 0;
   virtual Status pointerDevice(const void* pointer, int* device) = 0;  // kInvalidValue: host memory
-  /// Between any of: host, a device, another device. Without peer access a device-to-device copy is staged through the host;
-  /// the log says which. An edge that the topology forbids is kPeerAccessUnsupported (217).
+  /// Between any of: host, a device, another device. Without peer access a device-to-device copy is staged through the
+  /// host; the log says which. An edge that the topology forbids is kPeerAccessUnsupported (217).
   virtual Status copy(void* destination, const void* source, std::size_t bytes, Stream stream) = 0;
   virtual Status memoryInfo(int device, MemoryInfo* info) = 0;
   virtual Status resetPeak(int device) = 0;
@@ -130,7 +135,11 @@ class Driver {
   virtual DriverLog& log() = 0;
 };
 
-/// Throws DeviceError unless kSuccess. `call` names the driver call, `detail` what it was about.
+/// Throws DeviceError unless kSuccess. `call` names the driver call, `detail` what it was about; what the driver itself
+/// said of the refusal on this thread (noteRefusal) is added.
 void check(Status status, const char* call, int device, const std::string& detail = "");
+
+/// For implementations: keeps, for this thread, why a call was refused, until the next check().
+void noteRefusal(Status status, std::string detail);
 
 }  // namespace redraft::devices

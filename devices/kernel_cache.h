@@ -1,12 +1,14 @@
 #pragma once
-// Compiled kernels: compile once per artefact, load once per key, look up on every call. Correct use keys the loaded handle
-// by device (or context) and every caller passes its device. The policy is the seam where the reported faults live: a key
-// function, while what the call site passes is up to the call site.
+// Compiled kernels: compile once per artefact, load once per key, look up on every call. Correct use keys the loaded
+// handle by device (or context) and every caller passes its device. The policy is the seam where the reported faults
+// live: a key function, while what the call site passes is up to the call site.
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "devices/driver.h"
@@ -26,11 +28,12 @@ using CacheKey = std::function<std::string(const CacheRequest&)>;
 CacheKey keyByArtefact();      // one handle for the process: the singleton
 CacheKey keyByPassedDevice();  // artefact + passed device ("none" when the call site passes none)
 CacheKey keyByContext();       // artefact + current context
-CacheKey keyNever();           // nothing is kept
+CacheKey keyNever();           // no handle is kept
 
 enum class LoadMode { kModule, kLibrary };
 
-/// Whether a thread is inside a compile, as FX's tracing flag is: set while tracing, tested by every call before any lookup.
+/// Whether a thread is inside a compile, as FX's tracing flag is: set while tracing, tested by every call before any
+/// lookup.
 class TracingFlag {
  public:
   virtual ~TracingFlag() = default;
@@ -39,18 +42,30 @@ class TracingFlag {
 };
 std::unique_ptr<TracingFlag> perThreadTracingFlag();  // the right one
 
-/// Called at cache events, outside the cache's locks; sync points of a schedule hang here.
-enum class CacheEvent { kLookup, kCompileBegin, kCompileEnd, kLoad, kHit };
+/// What torch.compile's wrapper raises when it is called while FX's tracing flag is set (torch/_dynamo/eval_frame.py).
+class NestedTracingError : public std::runtime_error {
+ public:
+  NestedTracingError();
+};
+
+/// Called at cache events, outside the cache's locks; sync points of a schedule hang here. The tracing flag is tested
+/// before kLookup, and is set from before kCompileBegin until after kCompileEnd. kWait comes before a thread waits for
+/// another one's compile or load.
+enum class CacheEvent { kLookup, kCompileBegin, kCompileEnd, kLoad, kHit, kWait };
 using CacheHook = std::function<void(CacheEvent, const CacheRequest&)>;
 
 class KernelCache {
  public:
-  /// `compile` makes the image of an artefact. Compiles are single-flight per artefact: a second caller waits, with a
-  /// time-out of 60 s, after which Error(kEnvironment) names who compiles.
+  /// `compile` makes the image of an artefact. Compiles are single-flight per artefact, loads per key: a second caller
+  /// waits for at most `patience`, after which Error(kEnvironment) names who compiles. A compile that throws reaches
+  /// its own caller only; one that waited for it then tries itself.
   using Compiler = std::function<Image(const std::string& artefact)>;
 
-  KernelCache(Driver& driver, Compiler compile);
+  /// `driver` outlives the cache.
+  KernelCache(Driver& driver, Compiler compile, std::chrono::milliseconds patience = std::chrono::seconds(60));
   ~KernelCache();
+  KernelCache(const KernelCache&) = delete;
+  KernelCache& operator=(const KernelCache&) = delete;
 
   // Set before any thread calls get(); not thread-safe.
   void setKey(CacheKey key);        // default: keyByPassedDevice
@@ -58,15 +73,16 @@ class KernelCache {
   void setTracingFlag(std::unique_ptr<TracingFlag> flag);
   void setHook(CacheHook hook);
 
-  /// The function `entry` of `artefact` for this call. Throws DeviceError when a driver call is refused, and
-  /// NestedTracingError with FX's own text when the tracing flag is seen set.
+  /// The function `entry` of `artefact` for this call, loaded into the current context at the key's first call. Throws
+  /// DeviceError when a driver call is refused, and NestedTracingError with FX's own text when the tracing flag is seen
+  /// set. Valid until clear(); under keyNever, until the same thread's next get().
   Function get(const CacheRequest& request, const std::string& entry);
 
   std::int64_t compiles() const;
   std::int64_t loads() const;
   std::int64_t hits() const;
 
-  /// Unloads everything. Handles given out before are then invalid.
+  /// Unloads everything and forgets the images. Handles given out before are then invalid.
   void clear();
 
  private:

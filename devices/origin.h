@@ -1,6 +1,7 @@
 #pragma once
-// Who is calling: the role, step and phase that a driver call is logged under. Roles travel in c10::ThreadLocalDebugInfo,
-// because autograd runs backward on threads of its own; this layer has no LibTorch, so the model installs a provider.
+// Who is calling: the role, step and phase that a driver call is logged under. Roles travel in
+// c10::ThreadLocalDebugInfo, because autograd runs backward on threads of its own; this layer has no LibTorch, so the
+// model installs a provider.
 
 #include <cstdint>
 #include <string>
@@ -11,8 +12,19 @@ namespace redraft::devices {
 using RoleId = std::uint16_t;
 
 enum class Phase : std::uint8_t {
-  kNone, kData, kTargetForward, kHandOff, kMaskBuild, kDrafterForward, kLoss, kBackward, kRecompute, kAllReduce,
-  kOptimizer, kEvaluate, kCheckpoint,
+  kNone,
+  kData,
+  kTargetForward,
+  kHandOff,
+  kMaskBuild,
+  kDrafterForward,
+  kLoss,
+  kBackward,
+  kRecompute,
+  kAllReduce,
+  kOptimizer,
+  kEvaluate,
+  kCheckpoint,
 };
 
 struct Origin {

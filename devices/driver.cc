@@ -1,0 +1,53 @@
+#include "devices/driver.h"
+
+#include <utility>
+
+#include "base/log.h"
+#include "devices/context_guard.h"
+
+namespace redraft::devices {
+namespace {
+
+struct Refusal {
+  Status status = Status::kSuccess;
+  std::string detail;
+};
+
+thread_local Refusal lastRefusal;
+
+std::string join(const std::string& what, const std::string& why) {
+  if (what.empty() || why.empty()) return what + why;
+  return what + ": " + why;
+}
+
+}  // namespace
+
+void noteRefusal(Status status, std::string detail) { lastRefusal = {status, std::move(detail)}; }
+
+void check(Status status, const char* call, int device, const std::string& detail) {
+  if (status == Status::kSuccess) return;
+  const Refusal refusal = std::exchange(lastRefusal, Refusal{});
+  throw DeviceError(status, call, device, currentOrigin(),
+                    join(detail, refusal.status == status ? refusal.detail : ""));
+}
+
+ContextGuard::ContextGuard(Driver& driver, int device) : driver_(driver) {
+  check(driver_.primaryContext(device, &context_), "primaryContext", device);
+  bind();
+}
+
+ContextGuard::ContextGuard(Driver& driver, Context context) : driver_(driver), context_(context) { bind(); }
+
+void ContextGuard::bind() {
+  check(driver_.current(&former_), "current", -1);
+  if (former_ != context_) check(driver_.setCurrent(context_), "setCurrent", -1);
+}
+
+ContextGuard::~ContextGuard() {
+  if (former_ == context_) return;
+  const Status status = driver_.setCurrent(former_);
+  if (status == Status::kSuccess || status == Status::kIllegalAddress) return;  // a poisoned process binds all the same
+  log(LogLevel::kWarning, std::string("restoring the current context: ") + statusName(status));
+}
+
+}  // namespace redraft::devices

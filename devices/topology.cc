@@ -1,0 +1,26 @@
+#include "devices/topology.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace redraft::devices {
+
+int Topology::deviceOf(const std::string& role) const {
+  std::vector<std::string> names;
+  for (const RoleDevice& entry : roles) {
+    if (entry.role == role) return entry.device;
+    names.push_back(entry.role);
+  }
+  const std::string close = nearest(role, names);
+  throwBadInput("topology", "no role is called \"" + role + "\"",
+                close.empty() ? "the roles are " + redraft::join(names, ", ") : "did you mean \"" + close + "\"?");
+}
+
+bool Topology::allowsCopy(int from, int to) const {
+  if (from == to) return true;
+  return std::find(copyEdges.begin(), copyEdges.end(), std::pair{from, to}) != copyEdges.end();
+}
+
+}  // namespace redraft::devices
