@@ -209,6 +209,7 @@ if __name__ == "__main__":
     try:
         main()
     except (OSError, RuntimeError, subprocess.CalledProcessError) as error:
-        sys.exit(f"setup: LibTorch could not be fetched: {error}")
+        sys.exit(f"setup: error: LibTorch could not be fetched: {error}\nsetup: remedy: run it again when the network is "
+                 "there; or copy the folder from another machine; or name a LibTorch by REDRAFT_TORCH_ROOT")
     except KeyboardInterrupt:
         sys.exit("\nsetup: interrupted; the next set-up goes on from here")
