@@ -7,6 +7,8 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
 add_library(redraft_options INTERFACE)
 # -ffp-contract=off: g++ and clang contract a*b+c to FMA by default, and not in the same places.
 target_compile_options(redraft_options INTERFACE -ffp-contract=off -fno-math-errno -Wall -Wextra -Wno-unused-parameter)
+# __FILE__ names files from the root of the project, wherever that is.
+target_compile_options(redraft_options INTERFACE -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
 target_include_directories(redraft_options INTERFACE ${CMAKE_SOURCE_DIR})
 if(REDRAFT_SANITIZE)
   target_compile_options(redraft_options INTERFACE -fsanitize=${REDRAFT_SANITIZE} -fno-omit-frame-pointer
