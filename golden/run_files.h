@@ -16,9 +16,11 @@ inline constexpr const char* kEnvironmentSchema = "redraft.environment/1";
 inline constexpr const char* kRunnerSchema = "redraft.runner/1";
 
 struct DeviceMemory {
+  int device = 0;
   std::int64_t live = 0, peak = 0, segments = 0, allocations = 0;  // devices::MemoryInfo
   template <class Visitor>
   void fields(Visitor& visit) {
+    visit("device", device);
     visit("live", live);
     visit("peak", peak);
     visit("segments", segments);
@@ -29,7 +31,7 @@ struct DeviceMemory {
 /// memory.json, written by the runner at its end.
 struct MemoryReport {
   std::string schema = kMemorySchema;
-  std::vector<DeviceMemory> devices;                                 // by device index
+  std::vector<DeviceMemory> devices;
   std::map<std::string, std::map<std::string, std::int64_t>> roles;  // role → device index → bytes allocated in all
   template <class Visitor>
   void fields(Visitor& visit) {
@@ -44,7 +46,6 @@ struct EnvironmentReport {
   std::string schema = kEnvironmentSchema;
   std::string version, commit;
   std::map<std::string, std::string> variables;         // of the child; an allow-list, so that no secret travels
-  std::map<std::string, std::string> numericsClass;     // NumericsClass::fields
   std::map<std::string, std::string> performanceClass;  // PerformanceClass::fields
   template <class Visitor>
   void fields(Visitor& visit) {
@@ -52,17 +53,15 @@ struct EnvironmentReport {
     visit("version", version);
     visit("commit", commit);
     visit("variables", variables);
-    visit("numerics_class", numericsClass);
     visit("performance_class", performanceClass);
   }
 };
 
-/// What `redraft-runner about` prints: the fields of the numerics class that only the runner knows (isa, libtorch, mkl,
-/// onednn, kernels, device). The supervisor adds `threads`.
+/// What `redraft-runner about` prints, for `redraft doctor`.
 struct RunnerAbout {
   std::string schema = kRunnerSchema;
   std::string commit;
-  std::map<std::string, std::string> numericsClass;
+  std::map<std::string, std::string> numericsClass;  // NumericsClass::fields of a run with one thread
   template <class Visitor>
   void fields(Visitor& visit) {
     visit("schema", schema);
