@@ -13,6 +13,7 @@ target_include_directories(redraft_options INTERFACE ${CMAKE_SOURCE_DIR})
 if(REDRAFT_SANITIZE)
   target_compile_options(redraft_options INTERFACE -fsanitize=${REDRAFT_SANITIZE} -fno-omit-frame-pointer
                                                    -fno-sanitize-recover=all)
+  target_compile_definitions(redraft_options INTERFACE _GLIBCXX_ASSERTIONS)
   target_link_options(redraft_options INTERFACE -fsanitize=${REDRAFT_SANITIZE})
 endif()
 
