@@ -16,7 +16,7 @@ thread_local ThreadSlot latest;
 thread_local std::vector<ThreadSlot> others;
 
 ContextState*& switchDriver(std::uint64_t serial) {
-  if (latest.serial != 0) others.push_back(latest);
+  if (latest.context != nullptr) others.push_back(latest);
   latest = {serial, nullptr};
   for (auto slot = others.begin(); slot != others.end(); ++slot) {
     if (slot->serial != serial) continue;

@@ -44,6 +44,7 @@ SimDriverImpl::SimDriverImpl(SimOptions options)
       roles_(kRoles * options_.topology.deviceCount) {}
 
 SimDriverImpl::~SimDriverImpl() {
+  threadContext(serial_) = nullptr;
   for (const AddressMap::Found& found : memory_.takeContext(0)) {
     if (found.allocation.owner == MemoryOwner::kDriver) std::free(reinterpret_cast<void*>(found.begin));
   }

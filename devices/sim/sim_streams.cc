@@ -94,11 +94,11 @@ Status SimDriverImpl::createEvent(Event* event) {
   if (Verdict verdict = needCurrent(&context); verdict.refused()) {
     return finish(CallKind::kEventCreate, std::move(verdict));
   }
-  auto made = std::make_shared<EventState>();
+  const auto made = std::make_shared<EventState>();
   made->id = nextId();
   made->context = context;
   *event = {made->id};
-  events_.add(made->id, std::move(made));
+  events_.add(made->id, made);
   return finish(CallKind::kEventCreate, Status::kSuccess, [&](LogRecord& record) {
     record.object = event->id;
     nameOwner(record, *context);
