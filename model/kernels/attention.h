@@ -5,11 +5,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <memory>
+#include <string>
 
 namespace redraft::devices {
 class KernelCache;
-}
+struct Image;
+}  // namespace redraft::devices
 
 namespace redraft::model {
 
@@ -55,6 +56,10 @@ at::Tensor attentionDense(const at::Tensor& q, const at::Tensor& k, const at::Te
 
 /// Which of the two `attention` uses; set before the workers start. Default compiled.
 void setCompiledAttention(bool compiled);
+
+/// The compiler for that cache: an artefact's name, "attention_forward/d64/draft_full/f32/q64k64", to its image.
+/// Error(kBadInput) for a name that is none.
+devices::Image compileAttention(const std::string& artefact);
 
 /// The cache that attention on devices goes through; not owned; set before the workers start. Needed for sim tensors only.
 void setKernelCache(devices::KernelCache* cache);

@@ -1,0 +1,153 @@
+#include "model/kernels/attention.h"
+
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <atomic>
+#include <limits>
+
+#include "model/kernels/attention_artefact.h"
+#include "model/kernels/attention_launch.h"
+#include "model/kernels/registry.h"
+
+namespace redraft::model {
+namespace {
+
+constexpr const char* kName = "attention";
+std::atomic<bool> gCompiled{true};
+
+void requireShapes(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const BlockMask& mask) {
+  elementOf(q, kName, "q");
+  const std::string all = "q " + describe(q) + ", k " + describe(k) + ", v " + describe(v);
+  require(q.scalar_type() == k.scalar_type() && k.scalar_type() == v.scalar_type(), kName,
+          "types must match: " + all);
+  require(q.device() == k.device() && k.device() == v.device(), kName, "devices must match: " + all);
+  require(q.dim() == 4 && k.dim() == 4 && k.sizes() == v.sizes() && q.size(0) == k.size(0) && q.size(3) == k.size(3),
+          kName, "q must be [B, Hq, Q, d], and k and v [B, Hkv, KV, d]: " + all);
+  require(k.size(1) > 0 && q.size(1) % k.size(1) == 0, kName,
+          "the query heads must be a multiple of the key heads: " + all);
+  require(q.size(3) > 0 && q.size(3) % 8 == 0 && q.size(3) <= simd::kMaxHeadDim, kName,
+          "the head dim must be a multiple of 8 up to " + std::to_string(simd::kMaxHeadDim) + ": " + all);
+  require(mask.batch == q.size(0) && mask.queries == q.size(2) && mask.keys == k.size(2), kName,
+          "the mask is for batch " + std::to_string(mask.batch) + ", " + std::to_string(mask.queries) +
+              " queries and " + std::to_string(mask.keys) + " keys: " + all);
+  // Its index may differ: that is for the driver to judge, as on CUDA.
+  require(mask.rowOffsets.device().type() == q.device().type(), kName,
+          "the mask lies on " + mask.rowOffsets.device().str() + ": " + all);
+}
+
+simd::AttentionShape shapeOf(const at::Tensor& q, const at::Tensor& k, const BlockMask& mask, double scale) {
+  return {.batch = q.size(0), .heads = q.size(1), .keyHeads = k.size(1), .queries = q.size(2), .keys = k.size(2),
+          .headDim = q.size(3), .context = mask.context, .blockSize = mask.blockSize, .window = mask.window,
+          .blocks = mask.anchors.size(1), .scale = static_cast<float>(scale)};
+}
+
+AttentionArtefact artefactOf(bool backward, const at::Tensor& q, const BlockMask& mask) {
+  AttentionArtefact artefact;
+  artefact.backward = backward;
+  artefact.headDim = q.size(3);
+  artefact.kind = mask.kind;
+  artefact.bfloat16 = q.scalar_type() == at::kBFloat16;
+  artefact.queryTile = mask.queryTile;
+  artefact.keyTile = mask.keyTile;
+  return artefact;
+}
+
+struct Forward {
+  at::Tensor out, lse;
+};
+
+Forward runForward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const BlockMask& mask,
+                   double scale) {
+  Forward result{at::empty(q.sizes(), q.options()),
+                 at::empty({q.size(0), q.size(1), q.size(2)}, q.options().dtype(at::kFloat))};
+  if (result.out.numel() == 0) return result;
+  AttentionCall call;
+  call.read("q", q);
+  call.read("k", k);
+  call.read("v", v);
+  call.write("out", result.out);
+  call.write("lse", result.lse);
+  call.readMask(mask);
+  simd::AttentionShape shape = shapeOf(q, k, mask, scale);
+  call.shape(shape);
+  call.launch(artefactOf(false, q, mask), q, shape);
+  return result;
+}
+
+/// A mask among saved values.
+struct MaskHolder : torch::CustomClassHolder {
+  explicit MaskHolder(const BlockMask& mask) : mask(mask) {}
+  BlockMask mask;
+};
+
+struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
+  static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& q, const at::Tensor& k,
+                            const at::Tensor& v, const BlockMask& mask, double scale) {
+    at::AutoDispatchBelowADInplaceOrView guard;
+    const at::Tensor denseQ = q.contiguous(), denseK = k.contiguous(), denseV = v.contiguous();
+    auto [out, lse] = runForward(denseQ, denseK, denseV, mask, scale);
+    ctx->save_for_backward({denseQ, denseK, denseV, out, lse});
+    ctx->saved_data["mask"] = c10::IValue::make_capsule(c10::make_intrusive<MaskHolder>(mask));
+    ctx->saved_data["scale"] = scale;
+    return out;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
+                                                 const torch::autograd::variable_list& grads) {
+    at::AutoDispatchBelowADInplaceOrView guard;
+    const auto saved = ctx->get_saved_variables();
+    const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2];
+    const auto holder = c10::static_intrusive_pointer_cast<MaskHolder>(ctx->saved_data["mask"].toCapsule());
+    const at::Tensor gradOut = grads[0].contiguous();
+    at::Tensor gradQ = at::empty(q.sizes(), q.options()), gradK = at::empty(k.sizes(), k.options()),
+               gradV = at::empty(v.sizes(), v.options());
+    if (q.numel() + k.numel() > 0) {
+      AttentionCall call;
+      call.read("q", q);
+      call.read("k", k);
+      call.read("v", v);
+      call.read("out", saved[3]);
+      call.read("lse", saved[4]);
+      call.read("grad_out", gradOut);
+      call.write("grad_q", gradQ);
+      call.write("grad_k", gradK);
+      call.write("grad_v", gradV);
+      call.readMask(holder->mask);
+      simd::AttentionShape shape = shapeOf(q, k, holder->mask, ctx->saved_data["scale"].toDouble());
+      call.shape(shape);
+      call.launch(artefactOf(true, q, holder->mask), q, shape);
+    }
+    return {gradQ, gradK, gradV, at::Tensor(), at::Tensor()};
+  }
+};
+
+}  // namespace
+
+void setCompiledAttention(bool compiled) { gCompiled = compiled; }
+
+at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const BlockMask& mask,
+                     double scale) {
+  requireShapes(q, k, v, mask);
+  if (!gCompiled.load(std::memory_order_relaxed)) return attentionDense(q, k, v, mask, scale);
+  if (at::GradMode::is_enabled() && (q.requires_grad() || k.requires_grad() || v.requires_grad())) {
+    return AttentionFunction::apply(q, k, v, mask, scale);
+  }
+  at::AutoDispatchBelowADInplaceOrView guard;
+  return runForward(q.contiguous(), k.contiguous(), v.contiguous(), mask, scale).out;
+}
+
+at::Tensor attentionDense(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const BlockMask& mask,
+                          double scale) {
+  requireShapes(q, k, v, mask);
+  const std::int64_t group = q.size(1) / k.size(1);
+  const at::Tensor keys = group == 1 ? k : k.repeat_interleave(group, 1);
+  const at::Tensor values = group == 1 ? v : v.repeat_interleave(group, 1);
+  const at::Tensor hidden = denseMask(mask).logical_not().unsqueeze(1);
+  const at::Tensor scores = at::matmul(q, keys.transpose(2, 3)).to(at::kFloat).mul(scale);
+  // A finite minimum keeps rows with nothing visible free of NaN; they are cleared afterwards.
+  const at::Tensor shown = scores.masked_fill(hidden, std::numeric_limits<float>::lowest());
+  const at::Tensor p = at::softmax(shown, -1).masked_fill(hidden, 0.0).to(q.scalar_type());
+  return at::matmul(p, values);
+}
+
+}  // namespace redraft::model

@@ -1,0 +1,198 @@
+#include "model/kernels/simd/gemm.h"
+
+#include <algorithm>
+
+#include "model/kernels/parallel.h"
+#include "model/kernels/simd/micro.h"
+#include "model/kernels/simd/scratch.h"
+#include "model/kernels/simd/transpose.h"
+#include "model/kernels/simd/vec.h"
+
+namespace redraft::model::simd {
+namespace {
+
+// Blocking after Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication": a panel of B (kDepth × 16, 16 KiB)
+// stays in the first-level cache, a block of A (kRows × kDepth, 96 KiB) in the second, all of B's block in the third.
+constexpr std::int64_t kPanel = 16;
+constexpr std::int64_t kRegisterRows = 6;
+constexpr std::int64_t kRows = 96;
+constexpr std::int64_t kDepth = 256;
+constexpr std::int64_t kCols = 2048;
+constexpr std::int64_t kSerialTerms = std::int64_t{1} << 20;  // below this many terms one thread is faster
+
+thread_local Scratch tPanels, tBlockA, tBlockC;
+
+std::int64_t ceilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+template <class T>
+const T* at(const MatrixView& m, std::int64_t row, std::int64_t col) {
+  const auto* data = static_cast<const T*>(m.data);
+  return m.transposed ? data + col * m.stride + row : data + row * m.stride + col;
+}
+
+/// dst[k][0 … 15] = B(k0 + k, n0 … n0 + 15); columns beyond `width` are 0. B(k, n) = w[n · stride + k].
+template <class T>
+void packTransposed(const T* w, std::int64_t stride, std::int64_t depth, std::int64_t width, float* dst) {
+  for (std::int64_t half = 0; half < kPanel; half += 8) {
+    const std::int64_t lanes = std::clamp<std::int64_t>(width - half, 0, 8);
+    for (std::int64_t k = 0; k < depth; k += 8) {
+      const std::int64_t count = std::min<std::int64_t>(8, depth - k);
+      __m256 r[8];
+      for (std::int64_t n = 0; n < 8; ++n) {
+        const T* p = w + (half + n) * stride + k;
+        r[n] = n >= lanes ? _mm256_setzero_ps() : count == 8 ? load8(p) : loadPart(p, count);
+      }
+      transpose8(r);
+      for (std::int64_t i = 0; i < count; ++i) store8(dst + (k + i) * kPanel + half, r[i]);
+    }
+  }
+}
+
+template <class T>
+void packNatural(const T* b, std::int64_t stride, std::int64_t depth, std::int64_t width, float* dst) {
+  for (std::int64_t k = 0; k < depth; ++k, b += stride, dst += kPanel) {
+    for (std::int64_t half = 0; half < kPanel; half += 8) {
+      const std::int64_t lanes = width - half;
+      store8(dst + half, lanes >= 8 ? load8(b + half) : lanes > 0 ? loadPart(b + half, lanes) : _mm256_setzero_ps());
+    }
+  }
+}
+
+template <class T>
+void widenRow(const T* src, std::int64_t count, float* dst) {
+  std::int64_t i = 0;
+  for (; i + 8 <= count; i += 8) store8(dst + i, load8(src + i));
+  if (i < count) storePart(dst + i, count - i, loadPart(src + i, count - i));
+}
+
+template <class T>
+void narrow(const float* src, std::int64_t count, T* dst) {
+  std::int64_t i = 0;
+  for (; i + 8 <= count; i += 8) store8(dst + i, load8(src + i));
+  if (i < count) storePart(dst + i, count - i, load8(src + i));
+}
+
+/// One pass over depth k0 … k0 + depth of columns n0 … n0 + cols.
+struct Slice {
+  std::int64_t n0, cols, k0, depth;
+  const float* panels;  // ceil(cols / 16) panels of depth × 16
+  float* c;             // element (0, n0) of the float32 result
+  std::int64_t cStride;
+  bool fresh;
+};
+
+/// A(row … row + rows, k0 …) as floats: in place where that is near enough, otherwise copied to this thread's block.
+template <class T>
+Strided blockOfA(const Product& p, const Slice& s, std::int64_t row, std::int64_t rows) {
+  const T* src = at<T>(p.a, row, s.k0);
+  if constexpr (std::is_same_v<T, float>) {
+    const bool once = s.cols <= 4 * kPanel;
+    const bool compact = p.a.stride <= kDepth && p.depth <= kDepth;
+    if (once || compact) {
+      return p.a.transposed ? Strided{src, 1, p.a.stride} : Strided{src, p.a.stride, 1};
+    }
+  }
+  float* block = tBlockA.floats(kRows * kDepth);
+  const std::int64_t lines = p.a.transposed ? s.depth : rows;
+  const std::int64_t length = p.a.transposed ? rows : s.depth;
+  const std::int64_t stride = p.a.transposed ? kRows : kDepth;
+  for (std::int64_t i = 0; i < lines; ++i) widenRow(src + i * p.a.stride, length, block + i * stride);
+  return p.a.transposed ? Strided{block, 1, stride} : Strided{block, stride, 1};
+}
+
+/// A tile whose columns run past the result goes through a whole one, so that every element sees the same arithmetic.
+void edgeTile(int rows, std::int64_t width, const Slice& s, Strided a, const float* panel, float* c) {
+  float whole[kRegisterRows * kPanel] = {};
+  for (int r = 0; r < rows && !s.fresh; ++r) std::copy_n(c + r * s.cStride, width, whole + r * kPanel);
+  registerRows<2>(rows, s.depth, a, panel, kPanel, whole, kPanel, s.fresh);
+  for (int r = 0; r < rows; ++r) std::copy_n(whole + r * kPanel, width, c + r * s.cStride);
+}
+
+void multiplyBlock(const Slice& s, Strided a, std::int64_t row, std::int64_t rows, std::int64_t panelBegin,
+                   std::int64_t panelEnd) {
+  for (std::int64_t j = panelBegin; j < panelEnd; ++j) {
+    const float* panel = s.panels + j * s.depth * kPanel;
+    const std::int64_t width = std::min(kPanel, s.cols - j * kPanel);
+    for (std::int64_t i = 0; i < rows; i += kRegisterRows) {
+      const int height = static_cast<int>(std::min(kRegisterRows, rows - i));
+      const Strided sliver{a.data + i * a.rowStride, a.rowStride, a.depthStride};
+      float* tile = s.c + (row + i) * s.cStride + j * kPanel;
+      if (width == kPanel) {
+        registerRows<2>(height, s.depth, sliver, panel, kPanel, tile, s.cStride, s.fresh);
+      } else {
+        edgeTile(height, width, s, sliver, panel, tile);
+      }
+    }
+  }
+}
+
+template <class T>
+void multiplySlice(const Product& p, Slice s, bool serial) {
+  const std::int64_t panels = ceilDiv(s.cols, kPanel);
+  float* packed = tPanels.floats(static_cast<std::size_t>(panels * kPanel * s.depth));
+  s.panels = packed;
+  parallelFor(panels, serial ? panels : 4, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t j = begin; j < end; ++j) {
+      const T* src = at<T>(p.b, s.k0, s.n0 + j * kPanel);
+      const std::int64_t width = std::min(kPanel, s.cols - j * kPanel);
+      float* dst = packed + j * s.depth * kPanel;
+      if (p.b.transposed) {
+        packTransposed(src, p.b.stride, s.depth, width, dst);
+      } else {
+        packNatural(src, p.b.stride, s.depth, width, dst);
+      }
+    }
+  });
+  const std::int64_t rowBlocks = ceilDiv(p.rows, kRows);
+  // Few rows: cut the columns too, so that every thread has work.
+  const std::int64_t colBlocks = serial || rowBlocks >= 16 ? 1 : std::min<std::int64_t>(panels, 8);
+  const std::int64_t panelsEach = ceilDiv(panels, colBlocks);
+  const std::int64_t tasks = rowBlocks * colBlocks;
+  parallelFor(tasks, serial ? tasks : 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t t = begin; t < end; ++t) {
+      const std::int64_t row = t / colBlocks * kRows;
+      const std::int64_t first = t % colBlocks * panelsEach;
+      const std::int64_t rows = std::min(kRows, p.rows - row);
+      multiplyBlock(s, blockOfA<T>(p, s, row, rows), row, rows, first, std::min(panels, first + panelsEach));
+    }
+  });
+}
+
+template <class T>
+void multiplyAs(const Product& p) {
+  const bool serial = p.rows * p.cols * std::max<std::int64_t>(p.depth, 1) <= kSerialTerms;
+  T* c = static_cast<T*>(p.c);
+  if (p.depth == 0) std::fill_n(c, p.rows * p.cols, T{});
+  for (std::int64_t n0 = 0; n0 < p.cols; n0 += kCols) {
+    const std::int64_t cols = std::min(kCols, p.cols - n0);
+    Slice s{n0, cols, 0, 0, nullptr, nullptr, p.cols, true};
+    if constexpr (std::is_same_v<T, float>) {
+      s.c = c + n0;
+    } else {
+      s.c = tBlockC.floats(static_cast<std::size_t>(p.rows * cols + 8));
+      s.cStride = cols;
+    }
+    for (s.k0 = 0; s.k0 < p.depth; s.k0 += kDepth) {
+      s.depth = std::min(kDepth, p.depth - s.k0);
+      s.fresh = s.k0 == 0;
+      multiplySlice<T>(p, s, serial);
+    }
+    if constexpr (!std::is_same_v<T, float>) {
+      if (p.depth == 0) continue;
+      for (std::int64_t i = 0; i < p.rows; ++i) narrow(s.c + i * cols, cols, c + i * p.cols + n0);
+    }
+  }
+}
+
+}  // namespace
+
+void multiply(const Product& product) {
+  if (product.rows == 0 || product.cols == 0) return;
+  if (product.element == Element::kFloat) {
+    multiplyAs<float>(product);
+  } else {
+    multiplyAs<BFloat>(product);
+  }
+}
+
+}  // namespace redraft::model::simd
