@@ -287,6 +287,8 @@ void KernelCache::setHook(CacheHook hook) { impl_->hook = std::move(hook); }
 
 Function KernelCache::get(const CacheRequest& request, const std::string& entry) { return impl_->get(request, entry); }
 
+Driver& KernelCache::driver() const { return impl_->driver; }
+
 std::int64_t KernelCache::compiles() const { return impl_->compiles.load(std::memory_order_relaxed); }
 std::int64_t KernelCache::loads() const { return impl_->loads.load(std::memory_order_relaxed); }
 std::int64_t KernelCache::hits() const { return impl_->hits.load(std::memory_order_relaxed); }

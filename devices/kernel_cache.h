@@ -78,6 +78,9 @@ class KernelCache {
   /// set. Valid until clear(); under keyNever, until the same thread's next get().
   Function get(const CacheRequest& request, const std::string& entry);
 
+  /// The driver that its functions are to be launched on.
+  Driver& driver() const;
+
   std::int64_t compiles() const;
   std::int64_t loads() const;
   std::int64_t hits() const;

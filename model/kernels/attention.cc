@@ -18,8 +18,7 @@ std::atomic<bool> gCompiled{true};
 void requireShapes(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const BlockMask& mask) {
   elementOf(q, kName, "q");
   const std::string all = "q " + describe(q) + ", k " + describe(k) + ", v " + describe(v);
-  require(q.scalar_type() == k.scalar_type() && k.scalar_type() == v.scalar_type(), kName,
-          "types must match: " + all);
+  require(q.scalar_type() == k.scalar_type() && k.scalar_type() == v.scalar_type(), kName, "types must match: " + all);
   require(q.device() == k.device() && k.device() == v.device(), kName, "devices must match: " + all);
   require(q.dim() == 4 && k.dim() == 4 && k.sizes() == v.sizes() && q.size(0) == k.size(0) && q.size(3) == k.size(3),
           kName, "q must be [B, Hq, Q, d], and k and v [B, Hkv, KV, d]: " + all);
@@ -36,9 +35,17 @@ void requireShapes(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v
 }
 
 simd::AttentionShape shapeOf(const at::Tensor& q, const at::Tensor& k, const BlockMask& mask, double scale) {
-  return {.batch = q.size(0), .heads = q.size(1), .keyHeads = k.size(1), .queries = q.size(2), .keys = k.size(2),
-          .headDim = q.size(3), .context = mask.context, .blockSize = mask.blockSize, .window = mask.window,
-          .blocks = mask.anchors.size(1), .scale = static_cast<float>(scale)};
+  return {.batch = q.size(0),
+          .heads = q.size(1),
+          .keyHeads = k.size(1),
+          .queries = q.size(2),
+          .keys = k.size(2),
+          .headDim = q.size(3),
+          .context = mask.context,
+          .blockSize = mask.blockSize,
+          .window = mask.window,
+          .blocks = mask.anchors.size(1),
+          .scale = static_cast<float>(scale)};
 }
 
 AttentionArtefact artefactOf(bool backward, const at::Tensor& q, const BlockMask& mask) {
@@ -56,8 +63,7 @@ struct Forward {
   at::Tensor out, lse;
 };
 
-Forward runForward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const BlockMask& mask,
-                   double scale) {
+Forward runForward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const BlockMask& mask, double scale) {
   Forward result{at::empty(q.sizes(), q.options()),
                  at::empty({q.size(0), q.size(1), q.size(2)}, q.options().dtype(at::kFloat))};
   if (result.out.numel() == 0) return result;

@@ -1,6 +1,7 @@
 #pragma once
-// Block-sparse attention: the compiled kernel of this project. Specialised by (head dim, mask kind, dtype, block sizes),
-// compiled through devices::KernelCache, launched through devices::Driver on sim (and CUDA); called directly on CPU tensors.
+// Block-sparse attention: the compiled kernel of this project. Specialised by (head dim, mask kind, dtype, block
+// sizes), compiled through devices::KernelCache, launched through devices::Driver on sim (and CUDA); called directly on
+// CPU tensors.
 
 #include <ATen/core/Tensor.h>
 
@@ -20,8 +21,8 @@ enum class MaskKind : std::uint8_t {
   kDraftSliding,  // context in [a+o-(W-1), a), and the own block up to slot o
 };
 
-/// A mask as structure, never dense: per tile of queries a list of key tiles in CSR form, each full or partial, plus what
-/// decides a partial tile (anchors, keep). All tensors on one device. Formula: docs/architecture.md, "Block mask";
+/// A mask as structure, never dense: per tile of queries a list of key tiles in CSR form, each full or partial, plus
+/// what decides a partial tile (anchors, keep). All tensors on one device. Formula: docs/architecture.md, "Block mask";
 /// SpecForge's dflash_family_model (training attention mask).
 struct BlockMask {
   MaskKind kind = MaskKind::kCausal;
@@ -46,9 +47,11 @@ BlockMask makeCausalMask(std::int64_t batch, std::int64_t queries, std::int64_t 
 /// The same mask dense, bool [B, Q, KV]; for tests and the reference path.
 at::Tensor denseMask(const BlockMask& mask);
 
-/// softmax(q kᵀ · scale + mask) v. q [B, Hq, Q, d], k and v [B, Hkv, KV, d], Hq a multiple of Hkv; query head i reads key head
-/// i / (Hq / Hkv). Rows with nothing visible give 0. Output [B, Hq, Q, d]. Differentiable in q, k, v; memory linear in Q + KV.
-at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const BlockMask& mask, double scale);
+/// softmax(q kᵀ · scale + mask) v. q [B, Hq, Q, d], k and v [B, Hkv, KV, d], Hq a multiple of Hkv; query head i reads
+/// key head i / (Hq / Hkv). Rows with nothing visible give 0. Output [B, Hq, Q, d]. Differentiable in q, k, v; memory
+/// linear in Q + KV.
+at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const BlockMask& mask,
+                     double scale);
 
 /// The dense reference of the same (plain ATen, quadratic memory): tests, and runs with compile disabled.
 at::Tensor attentionDense(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const BlockMask& mask,
@@ -61,7 +64,8 @@ void setCompiledAttention(bool compiled);
 /// Error(kBadInput) for a name that is none.
 devices::Image compileAttention(const std::string& artefact);
 
-/// The cache that attention on devices goes through; not owned; set before the workers start. Needed for sim tensors only.
+/// The cache that attention on devices goes through; not owned; set before the workers start. Needed for sim tensors
+/// only.
 void setKernelCache(devices::KernelCache* cache);
 
 }  // namespace redraft::model

@@ -43,9 +43,12 @@ std::int64_t headDimOf(const std::string& name, std::string_view part) {
 
 simd::MaskRule maskRule(MaskKind kind) {
   switch (kind) {
-    case MaskKind::kCausal: return simd::MaskRule::kCausal;
-    case MaskKind::kDraftFull: return simd::MaskRule::kDraftFull;
-    case MaskKind::kDraftSliding: return simd::MaskRule::kDraftSliding;
+    case MaskKind::kCausal:
+      return simd::MaskRule::kCausal;
+    case MaskKind::kDraftFull:
+      return simd::MaskRule::kDraftFull;
+    case MaskKind::kDraftSliding:
+      return simd::MaskRule::kDraftSliding;
   }
   REDRAFT_CHECK(false, "unknown mask kind");
 }

@@ -10,11 +10,13 @@
 
 namespace redraft::model {
 
-/// The kernel's parameters, in the order of simd::ForwardParam or simd::BackwardParam, and what they point at. The tensors
-/// and the shape must outlive the launch.
+/// The kernel's parameters, in the order of simd::ForwardParam or simd::BackwardParam, and what they point at. The
+/// tensors and the shape must outlive the launch.
 class AttentionCall {
  public:
-  void read(const char* name, const at::Tensor& tensor) { add(name, const_cast<void*>(tensor.const_data_ptr()), tensor, false); }
+  void read(const char* name, const at::Tensor& tensor) {
+    add(name, const_cast<void*>(tensor.const_data_ptr()), tensor, false);
+  }
   void write(const char* name, const at::Tensor& tensor) { add(name, tensor.mutable_data_ptr(), tensor, true); }
   void readMask(const BlockMask& mask);
   void shape(simd::AttentionShape& shape) { arguments_.params.push_back(&shape); }

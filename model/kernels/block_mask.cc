@@ -110,9 +110,17 @@ Four draftTiles(const at::Tensor& anchorsIn, const at::Tensor& keepIn, std::int6
           "context " + std::to_string(context) + " and " + std::to_string(blocks) + " blocks are too many keys");
   at::Tensor anchors = anchorsIn.clamp(0, context).to(at::kInt).contiguous();
   at::Tensor keep = keepIn.to(at::kByte).contiguous();
-  const simd::AttentionShape shape{.batch = anchors.size(0), .heads = 1, .keyHeads = 1, .queries = blocks * blockSize,
-                                   .keys = context + blocks * blockSize, .headDim = 0, .context = context,
-                                   .blockSize = blockSize, .window = window, .blocks = blocks, .scale = 1.0f};
+  const simd::AttentionShape shape{.batch = anchors.size(0),
+                                   .heads = 1,
+                                   .keyHeads = 1,
+                                   .queries = blocks * blockSize,
+                                   .keys = context + blocks * blockSize,
+                                   .headDim = 0,
+                                   .context = context,
+                                   .blockSize = blockSize,
+                                   .window = window,
+                                   .blocks = blocks,
+                                   .scale = 1.0f};
   const Tiles tiles = buildTiles(window > 0 ? MaskRule::kDraftSliding : MaskRule::kDraftFull, shape,
                                  anchors.const_data_ptr<std::int32_t>(), keep.const_data_ptr<std::uint8_t>());
   return {tiles.rowOffsets, tiles.columns, anchors, keep};
@@ -133,13 +141,12 @@ BlockMask BlockMask::to(at::Device device) const {
   return moved;
 }
 
-BlockMask makeDraftMask(const at::Tensor& anchors, const at::Tensor& keep, std::int64_t context,
-                        std::int64_t blockSize, std::int64_t window) {
+BlockMask makeDraftMask(const at::Tensor& anchors, const at::Tensor& keep, std::int64_t context, std::int64_t blockSize,
+                        std::int64_t window) {
   using Build = Four(const at::Tensor&, const at::Tensor&, std::int64_t, std::int64_t, std::int64_t);
   static const auto op = findOperator<Build>("redraft::draft_mask_tiles");
   BlockMask mask;
-  std::tie(mask.rowOffsets, mask.columns, mask.anchors, mask.keep) =
-      op.call(anchors, keep, context, blockSize, window);
+  std::tie(mask.rowOffsets, mask.columns, mask.anchors, mask.keep) = op.call(anchors, keep, context, blockSize, window);
   mask.kind = window > 0 ? MaskKind::kDraftSliding : MaskKind::kDraftFull;
   mask.batch = anchors.size(0);
   mask.queries = anchors.size(1) * blockSize;
@@ -157,8 +164,16 @@ BlockMask makeCausalMask(std::int64_t batch, std::int64_t queries, std::int64_t 
           "makeCausalMask",
           std::to_string(queries) + " queries and " + std::to_string(keys) +
               " keys: there must be at least as many keys as queries");
-  const simd::AttentionShape shape{.batch = batch, .heads = 1, .keyHeads = 1, .queries = queries, .keys = keys,
-                                   .headDim = 0, .context = keys, .blockSize = 1, .window = 0, .blocks = 0,
+  const simd::AttentionShape shape{.batch = batch,
+                                   .heads = 1,
+                                   .keyHeads = 1,
+                                   .queries = queries,
+                                   .keys = keys,
+                                   .headDim = 0,
+                                   .context = keys,
+                                   .blockSize = 1,
+                                   .window = 0,
+                                   .blocks = 0,
                                    .scale = 1.0f};
   const Tiles tiles = buildTiles(MaskRule::kCausal, shape, nullptr, nullptr);
   BlockMask mask;

@@ -1,8 +1,9 @@
 #pragma once
-// The operations of the training stack whose bits are pinned: fixed summation order, explicit FMA, no libm, the same result
-// for any thread count and any x86-64 processor with AVX2. Registered with the dispatcher under "redraft::", so that they run
-// on CPU tensors and, through the simulated backend, on sim tensors. All are differentiable where they say so.
-// dtypes: float32 and bfloat16 (bfloat16 accumulates in float32). Inputs may be strided; outputs are contiguous.
+// The operations of the training stack whose bits are pinned: fixed summation order, explicit FMA, no libm, the same
+// result for any thread count and any x86-64 processor with AVX2. Registered with the dispatcher under "redraft::", so
+// that they run on CPU tensors and, through the simulated backend, on sim tensors. All are differentiable where they
+// say so. dtypes: float32 and bfloat16 (bfloat16 accumulates in float32). Inputs may be strided; outputs are
+// contiguous.
 
 #include <ATen/core/Tensor.h>
 
@@ -11,7 +12,8 @@
 
 namespace redraft::model {
 
-/// y[…, o] = Σ_i x[…, i] w[o, i]. Differentiable in both.
+/// y[…, o] = Σ_i x[…, i] w[o, i]. Differentiable in both. Call it qualified: argument-dependent look-up finds
+/// at::linear too.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight);
 
 /// Qwen3RMSNorm over the last dimension: w · x · rsqrt(mean(x²) + eps), computed in float32. Differentiable in both.
@@ -20,14 +22,14 @@ at::Tensor rmsNorm(const at::Tensor& x, const at::Tensor& weight, double eps);
 /// silu(gate) ⊙ up. Differentiable in both.
 at::Tensor siluMul(const at::Tensor& gate, const at::Tensor& up);
 
-/// cos and sin, each [B, T, d/2] float32 on the positions' device, for int64 positions [B, T]; inv_freq_i = theta^(-2i/d) in
-/// float32, angles = position · inv_freq in float32, as Hugging Face's Qwen3RotaryEmbedding.
+/// cos and sin, each [B, T, d/2] float32 on the positions' device, for int64 positions [B, T]; inv_freq_i =
+/// theta^(-2i/d) in float32, angles = position · inv_freq in float32, as Hugging Face's Qwen3RotaryEmbedding.
 std::tuple<at::Tensor, at::Tensor> ropeTable(const at::Tensor& positions, std::int64_t headDim, double theta);
 /// Half-split rotation of x [B, h, T, d]: x · cos + [-x₂, x₁] · sin. Differentiable in x.
 at::Tensor applyRope(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin);
 
-/// Per row of logits [R, V] and int64 labels [R] (ignored where weight is 0): (cross-entropy [R] float32, argmax [R] int64,
-/// probability of the label [R] float32). Differentiable in logits through the first.
+/// Per row of logits [R, V] and int64 labels [R] (ignored where weight is 0): (cross-entropy [R] float32, argmax [R]
+/// int64, probability of the label [R] float32). Differentiable in logits through the first.
 std::tuple<at::Tensor, at::Tensor, at::Tensor> crossEntropy(const at::Tensor& logits, const at::Tensor& labels);
 
 /// One AdamW step in place (Loshchilov & Hutter; torch.optim.AdamW's order of operations), float32 master, moments and

@@ -16,9 +16,8 @@ constexpr std::int64_t kGrain = 16384;
 /// Pieces of kGrain elements; the split into vectors is the same for any thread count.
 template <class Work>
 void overElements(std::int64_t count, Work work) {
-  parallelFor((count + kGrain - 1) / kGrain, 1, [&](std::int64_t begin, std::int64_t end) {
-    work(begin * kGrain, std::min(count, end * kGrain));
-  });
+  parallelFor((count + kGrain - 1) / kGrain, 1,
+              [&](std::int64_t begin, std::int64_t end) { work(begin * kGrain, std::min(count, end * kGrain)); });
 }
 
 void requireSame(const at::Tensor& a, const at::Tensor& b, const char* names) {

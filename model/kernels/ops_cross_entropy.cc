@@ -14,10 +14,11 @@ using Four = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 
 Four forward(const at::Tensor& logitsIn, const at::Tensor& labelsIn) {
   const simd::Element element = elementOf(logitsIn, kName, "logits");
-  require(logitsIn.dim() == 2 && labelsIn.dim() == 1 && labelsIn.scalar_type() == at::kLong &&
-              labelsIn.size(0) == logitsIn.size(0),
-          kName, "logits are " + describe(logitsIn) + " and labels " + describe(labelsIn) +
-              "; they must be [R, V] and int64 [R]");
+  require(
+      logitsIn.dim() == 2 && labelsIn.dim() == 1 && labelsIn.scalar_type() == at::kLong &&
+          labelsIn.size(0) == logitsIn.size(0),
+      kName,
+      "logits are " + describe(logitsIn) + " and labels " + describe(labelsIn) + "; they must be [R, V] and int64 [R]");
   const std::int64_t rows = logitsIn.size(0), width = logitsIn.size(1);
   require(rows == 0 || width > 0, kName, "logits are " + describe(logitsIn) + ", which leaves nothing to choose from");
   const at::Tensor logits = logitsIn.contiguous(), labels = labelsIn.contiguous();
@@ -47,9 +48,9 @@ at::Tensor backward(const at::Tensor& gradIn, const at::Tensor& logitsIn, const 
   const simd::Element element = elementOf(logitsIn, kName, "logits");
   const at::Tensor grad = gradIn.contiguous(), logits = logitsIn.contiguous(), labels = labelsIn.contiguous();
   at::Tensor out = at::empty(logits.sizes(), logits.options());
-  const simd::CrossEntropyGradArguments a{logits.const_data_ptr(), labels.const_data_ptr<std::int64_t>(),
+  const simd::CrossEntropyGradArguments a{logits.const_data_ptr(),     labels.const_data_ptr<std::int64_t>(),
                                           lse.const_data_ptr<float>(), grad.const_data_ptr<float>(),
-                                          out.mutable_data_ptr(), logits.size(1)};
+                                          out.mutable_data_ptr(),      logits.size(1)};
   parallelFor(logits.size(0), rowGrain(a.width),
               [&](std::int64_t begin, std::int64_t end) { simd::crossEntropyBackward(element, a, begin, end); });
   return out;

@@ -18,8 +18,9 @@ std::int64_t leading(const at::Tensor& t) {
 
 void requirePair(const at::Tensor& a, const char* aName, const at::Tensor& b, const char* bName, std::int64_t inner,
                  std::int64_t wanted) {
-  require(a.scalar_type() == b.scalar_type(), kName,
-          std::string(aName) + " is " + describe(a) + " but " + bName + " is " + describe(b) + "; the types must match");
+  require(
+      a.scalar_type() == b.scalar_type(), kName,
+      std::string(aName) + " is " + describe(a) + " but " + bName + " is " + describe(b) + "; the types must match");
   require(inner == wanted, kName,
           std::string(aName) + " " + describe(a) + " does not fit " + bName + " " + describe(b) + ": " +
               std::to_string(inner) + " against " + std::to_string(wanted));
@@ -35,8 +36,13 @@ at::Tensor forward(const at::Tensor& x, const at::Tensor& weight) {
   shape.back() = w.size(0);
   at::Tensor y = at::empty(shape, x.options());
   const std::int64_t depth = w.size(1);
-  simd::multiply({leading(a), w.size(0), depth, {a.const_data_ptr(), depth, false}, {w.const_data_ptr(), depth, true},
-                  y.mutable_data_ptr(), element});
+  simd::multiply({leading(a),
+                  w.size(0),
+                  depth,
+                  {a.const_data_ptr(), depth, false},
+                  {w.const_data_ptr(), depth, true},
+                  y.mutable_data_ptr(),
+                  element});
   return y;
 }
 
@@ -47,8 +53,13 @@ at::Tensor gradInput(const at::Tensor& grad, const at::Tensor& weight) {
   std::vector<std::int64_t> shape = grad.sizes().vec();
   shape.back() = w.size(1);
   at::Tensor dx = at::empty(shape, grad.options());
-  simd::multiply({leading(g), w.size(1), w.size(0), {g.const_data_ptr(), w.size(0), false},
-                  {w.const_data_ptr(), w.size(1), false}, dx.mutable_data_ptr(), element});
+  simd::multiply({leading(g),
+                  w.size(1),
+                  w.size(0),
+                  {g.const_data_ptr(), w.size(0), false},
+                  {w.const_data_ptr(), w.size(1), false},
+                  dx.mutable_data_ptr(),
+                  element});
   return dx;
 }
 
@@ -58,8 +69,13 @@ at::Tensor gradWeight(const at::Tensor& grad, const at::Tensor& x) {
   const at::Tensor g = grad.contiguous(), a = x.contiguous();
   const std::int64_t out = g.size(-1), in = a.size(-1);
   at::Tensor dw = at::empty({out, in}, grad.options());
-  simd::multiply({out, in, leading(g), {g.const_data_ptr(), out, true}, {a.const_data_ptr(), in, false},
-                  dw.mutable_data_ptr(), element});
+  simd::multiply({out,
+                  in,
+                  leading(g),
+                  {g.const_data_ptr(), out, true},
+                  {a.const_data_ptr(), in, false},
+                  dw.mutable_data_ptr(),
+                  element});
   return dw;
 }
 

@@ -15,22 +15,22 @@ std::tuple<at::Tensor, at::Tensor> forward(const at::Tensor& xIn, const at::Tens
   const simd::Element element = elementOf(xIn, kName, "x");
   require(xIn.dim() >= 1 && weightIn.dim() == 1 && weightIn.size(0) == xIn.size(-1) &&
               weightIn.scalar_type() == xIn.scalar_type(),
-          kName, "x is " + describe(xIn) + " and weight " + describe(weightIn) +
-              "; weight must be one row of x, of its type");
+          kName,
+          "x is " + describe(xIn) + " and weight " + describe(weightIn) + "; weight must be one row of x, of its type");
   const at::Tensor x = xIn.contiguous(), weight = weightIn.contiguous();
   const std::int64_t width = x.size(-1), rows = width == 0 ? 0 : x.numel() / width;
   at::Tensor y = at::empty_like(x);
   at::Tensor rms = at::empty({rows}, x.options().dtype(at::kFloat));
-  const simd::RmsNormArguments a{x.const_data_ptr(), weight.const_data_ptr(), y.mutable_data_ptr(),
-                                 rms.mutable_data_ptr<float>(), width, static_cast<float>(eps)};
+  const simd::RmsNormArguments a{
+      x.const_data_ptr(),     weight.const_data_ptr(), y.mutable_data_ptr(), rms.mutable_data_ptr<float>(), width,
+      static_cast<float>(eps)};
   parallelFor(rows, rowGrain(width),
               [&](std::int64_t begin, std::int64_t end) { simd::rmsNormForward(element, a, begin, end); });
   return {y, rms};
 }
 
-std::tuple<at::Tensor, at::Tensor> backward(const at::Tensor& gradIn, const at::Tensor& xIn,
-                                            const at::Tensor& weightIn, const at::Tensor& rms, bool wantInput,
-                                            bool wantWeight) {
+std::tuple<at::Tensor, at::Tensor> backward(const at::Tensor& gradIn, const at::Tensor& xIn, const at::Tensor& weightIn,
+                                            const at::Tensor& rms, bool wantInput, bool wantWeight) {
   const simd::Element element = elementOf(xIn, kName, "x");
   require(gradIn.sizes() == xIn.sizes() && gradIn.scalar_type() == xIn.scalar_type(), kName,
           "grad is " + describe(gradIn) + " but x " + describe(xIn));
@@ -38,7 +38,7 @@ std::tuple<at::Tensor, at::Tensor> backward(const at::Tensor& gradIn, const at::
   const std::int64_t width = x.size(-1), rows = rms.numel();
   at::Tensor dx = wantInput ? at::empty_like(x) : at::empty({0}, x.options());
   at::Tensor dw = wantWeight ? at::zeros_like(weight) : at::empty({0}, x.options());
-  const simd::RmsNormGradArguments a{grad.const_data_ptr(), x.const_data_ptr(), weight.const_data_ptr(),
+  const simd::RmsNormGradArguments a{grad.const_data_ptr(),       x.const_data_ptr(),    weight.const_data_ptr(),
                                      rms.const_data_ptr<float>(), dx.mutable_data_ptr(), width};
   if (wantInput) {
     parallelFor(rows, rowGrain(width),

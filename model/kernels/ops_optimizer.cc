@@ -15,9 +15,8 @@ constexpr std::int64_t kGrain = 16384;
 
 template <class Work>
 void overElements(std::int64_t count, Work work) {
-  parallelFor((count + kGrain - 1) / kGrain, 1, [&](std::int64_t begin, std::int64_t end) {
-    work(begin * kGrain, std::min(count, end * kGrain));
-  });
+  parallelFor((count + kGrain - 1) / kGrain, 1,
+              [&](std::int64_t begin, std::int64_t end) { work(begin * kGrain, std::min(count, end * kGrain)); });
 }
 
 void requireFlat(const at::Tensor& t, const at::Tensor& like, const char* operation, const char* argument,
@@ -48,9 +47,8 @@ void adamw(at::Tensor master, at::Tensor m, at::Tensor v, const at::Tensor& grad
   float *p = master.mutable_data_ptr<float>(), *first = m.mutable_data_ptr<float>(),
         *second = v.mutable_data_ptr<float>();
   const float* g = grad.const_data_ptr<float>();
-  overElements(master.numel(), [&](std::int64_t begin, std::int64_t end) {
-    simd::adamw(scalars, p, first, second, g, begin, end);
-  });
+  overElements(master.numel(),
+               [&](std::int64_t begin, std::int64_t end) { simd::adamw(scalars, p, first, second, g, begin, end); });
 }
 
 at::Tensor squares(const at::Tensor& xIn) {
@@ -96,8 +94,8 @@ void registerOptimizer(torch::Library& library) {
 
 void adamwStep(at::Tensor& master, at::Tensor& m, at::Tensor& v, const at::Tensor& grad, double lr, double beta1,
                double beta2, double eps, double weightDecay, std::int64_t step) {
-  using Step = void(at::Tensor, at::Tensor, at::Tensor, const at::Tensor&, double, double, double, double, double,
-                    std::int64_t);
+  using Step =
+      void(at::Tensor, at::Tensor, at::Tensor, const at::Tensor&, double, double, double, double, double, std::int64_t);
   static const auto op = findOperator<Step>("redraft::adamw_step");
   at::AutoDispatchBelowADInplaceOrView guard;
   op.call(master, m, v, grad, lr, beta1, beta2, eps, weightDecay, step);

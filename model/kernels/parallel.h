@@ -1,6 +1,6 @@
 #pragma once
-// Runs independent pieces of work on LibTorch's intra-op threads. at::parallel_for is a template that is serial in any file
-// compiled without -fopenmp; this one enters LibTorch's own OpenMP team, so that no second runtime is linked.
+// Runs independent pieces of work on LibTorch's intra-op threads. at::parallel_for is a template that is serial in any
+// file compiled without -fopenmp; this one enters LibTorch's own OpenMP team, so that no second runtime is linked.
 
 #include <cstdint>
 #include <memory>
@@ -12,8 +12,8 @@ namespace redraft::model {
 class RangeFunction {
  public:
   template <class F>
-    requires(!std::is_same_v<std::decay_t<F>, RangeFunction>)
-  RangeFunction(F&& function)  // NOLINT(google-explicit-constructor): a function reference, as std::function
+  requires(!std::is_same_v<std::decay_t<F>, RangeFunction>)
+      RangeFunction(F&& function)  // NOLINT(google-explicit-constructor): a function reference, as std::function
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(function)))),
         call_([](void* object, std::int64_t begin, std::int64_t end) {
           (*static_cast<std::remove_reference_t<F>*>(object))(begin, end);
@@ -26,8 +26,9 @@ class RangeFunction {
   void (*call_)(void*, std::int64_t, std::int64_t);
 };
 
-/// Calls work(begin, end) over pieces that cover [0, count), at least `grain` long but for the last. The split depends on the
-/// thread count, so no result may depend on it: every index owns its output. Serial inside another parallel region.
+/// Calls work(begin, end) over pieces that cover [0, count), at least `grain` long but for the last. The split depends
+/// on the thread count, so no result may depend on it: every index owns its output. Serial inside another parallel
+/// region.
 void parallelFor(std::int64_t count, std::int64_t grain, RangeFunction work);
 
 /// Calls work(i, i + 1) for every i of [0, count), each on whichever thread is free: for tasks of unequal length.

@@ -37,13 +37,26 @@ std::string describe(const at::Tensor& tensor) {
   if (!tensor.defined()) return "undefined";
   std::ostringstream text;
   switch (tensor.scalar_type()) {
-    case at::kFloat: text << "float32"; break;
-    case at::kBFloat16: text << "bfloat16"; break;
-    case at::kDouble: text << "float64"; break;
-    case at::kLong: text << "int64"; break;
-    case at::kInt: text << "int32"; break;
-    case at::kBool: text << "bool"; break;
-    default: text << tensor.scalar_type();
+    case at::kFloat:
+      text << "float32";
+      break;
+    case at::kBFloat16:
+      text << "bfloat16";
+      break;
+    case at::kDouble:
+      text << "float64";
+      break;
+    case at::kLong:
+      text << "int64";
+      break;
+    case at::kInt:
+      text << "int32";
+      break;
+    case at::kBool:
+      text << "bool";
+      break;
+    default:
+      text << tensor.scalar_type();
   }
   text << ' ' << tensor.sizes() << " on " << tensor.device();
   return text.str();

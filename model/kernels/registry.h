@@ -1,7 +1,7 @@
 #pragma once
-// The "redraft::" operator library. Registered on first use, so a program that never calls these operations pays nothing and
-// no linker can drop the registration. Operators here are the raw forward and backward kernels; autograd is in the functions
-// of ops.h and attention.h.
+// The "redraft::" operator library. Registered on first use, so a program that never calls these operations pays
+// nothing and no linker can drop the registration. Operators here are the raw forward and backward kernels; autograd is
+// in the functions of ops.h and attention.h.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>

@@ -31,9 +31,7 @@ TilesByKey turnTiles(const AttentionShape& s, const std::int32_t* rowOffsets, co
   for (std::size_t i = 1; i < turned.offsets.size(); ++i) turned.offsets[i] += turned.offsets[i - 1];
   turned.entries.resize(static_cast<std::size_t>(turned.offsets.back()));
   std::vector<std::int32_t> next(turned.offsets.begin(), turned.offsets.end() - 1);
-  forAll([&](std::size_t key, std::uint32_t entry) {
-    turned.entries[static_cast<std::size_t>(next[key]++)] = entry;
-  });
+  forAll([&](std::size_t key, std::uint32_t entry) { turned.entries[static_cast<std::size_t>(next[key]++)] = entry; });
   return turned;
 }
 
@@ -171,8 +169,8 @@ void backward(void** params, MaskRule rule) {
   const auto& s = *static_cast<const AttentionShape*>(params[kBwdShape]);
   REDRAFT_CHECK(D == 0 || s.headDim == D, "attention kernel launched for another head dim");
   Workspace<T> space(s);
-  const TilesByKey tiles = turnTiles(s, param<const std::int32_t>(params, kBwdRowOffsets),
-                                     param<const std::uint32_t>(params, kBwdColumns));
+  const TilesByKey tiles =
+      turnTiles(s, param<const std::int32_t>(params, kBwdRowOffsets), param<const std::uint32_t>(params, kBwdColumns));
   float* q = space.take(space.queryElements);
   float* keysTransposed = space.take(space.keyTileElements);
   float* valuesTransposed = space.take(space.keyTileElements);
@@ -214,9 +212,12 @@ void entry(void** params) {
 template <int D, class T>
 Kernel byRule(MaskRule rule) {
   switch (rule) {
-    case MaskRule::kCausal: return &entry<D, T, MaskRule::kCausal>;
-    case MaskRule::kDraftFull: return &entry<D, T, MaskRule::kDraftFull>;
-    default: return &entry<D, T, MaskRule::kDraftSliding>;
+    case MaskRule::kCausal:
+      return &entry<D, T, MaskRule::kCausal>;
+    case MaskRule::kDraftFull:
+      return &entry<D, T, MaskRule::kDraftFull>;
+    default:
+      return &entry<D, T, MaskRule::kDraftSliding>;
   }
 }
 
@@ -229,12 +230,18 @@ Kernel byType(MaskRule rule, bool bfloat16) {
 
 Kernel attentionBackwardKernel(std::int64_t headDim, MaskRule rule, bool bfloat16) {
   switch (headDim) {
-    case 8: return byType<8>(rule, bfloat16);
-    case 16: return byType<16>(rule, bfloat16);
-    case 32: return byType<32>(rule, bfloat16);
-    case 64: return byType<64>(rule, bfloat16);
-    case 128: return byType<128>(rule, bfloat16);
-    default: return byType<0>(rule, bfloat16);
+    case 8:
+      return byType<8>(rule, bfloat16);
+    case 16:
+      return byType<16>(rule, bfloat16);
+    case 32:
+      return byType<32>(rule, bfloat16);
+    case 64:
+      return byType<64>(rule, bfloat16);
+    case 128:
+      return byType<128>(rule, bfloat16);
+    default:
+      return byType<0>(rule, bfloat16);
   }
 }
 

@@ -138,9 +138,8 @@ void forward(void** params, MaskRule rule) {
                           .lse = param<float>(params, kFwdLse)};
   const T* q = param<const T>(params, kFwdQ);
   T* out = param<T>(params, kFwdOut);
-  parallelTasks(s.batch * s.heads * tileCount(s.queries, kQueryTile), [&](std::int64_t task, std::int64_t) {
-    forwardTile<D, T>(s, rule, operands, q, out, task);
-  });
+  parallelTasks(s.batch * s.heads * tileCount(s.queries, kQueryTile),
+                [&](std::int64_t task, std::int64_t) { forwardTile<D, T>(s, rule, operands, q, out, task); });
 }
 
 template <int D, class T, MaskRule rule>
@@ -151,9 +150,12 @@ void entry(void** params) {
 template <int D, class T>
 Kernel byRule(MaskRule rule) {
   switch (rule) {
-    case MaskRule::kCausal: return &entry<D, T, MaskRule::kCausal>;
-    case MaskRule::kDraftFull: return &entry<D, T, MaskRule::kDraftFull>;
-    default: return &entry<D, T, MaskRule::kDraftSliding>;
+    case MaskRule::kCausal:
+      return &entry<D, T, MaskRule::kCausal>;
+    case MaskRule::kDraftFull:
+      return &entry<D, T, MaskRule::kDraftFull>;
+    default:
+      return &entry<D, T, MaskRule::kDraftSliding>;
   }
 }
 
@@ -166,12 +168,18 @@ Kernel byType(MaskRule rule, bool bfloat16) {
 
 Kernel attentionForwardKernel(std::int64_t headDim, MaskRule rule, bool bfloat16) {
   switch (headDim) {
-    case 8: return byType<8>(rule, bfloat16);
-    case 16: return byType<16>(rule, bfloat16);
-    case 32: return byType<32>(rule, bfloat16);
-    case 64: return byType<64>(rule, bfloat16);
-    case 128: return byType<128>(rule, bfloat16);
-    default: return byType<0>(rule, bfloat16);
+    case 8:
+      return byType<8>(rule, bfloat16);
+    case 16:
+      return byType<16>(rule, bfloat16);
+    case 32:
+      return byType<32>(rule, bfloat16);
+    case 64:
+      return byType<64>(rule, bfloat16);
+    case 128:
+      return byType<128>(rule, bfloat16);
+    default:
+      return byType<0>(rule, bfloat16);
   }
 }
 

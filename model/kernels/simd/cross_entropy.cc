@@ -11,8 +11,7 @@ namespace {
 template <class T>
 float rowMaximum(const T* x, std::int64_t width) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();
-  __m256 lane[4] = {_mm256_set1_ps(kLowest), _mm256_set1_ps(kLowest), _mm256_set1_ps(kLowest),
-                    _mm256_set1_ps(kLowest)};
+  __m256 lane[4] = {_mm256_set1_ps(kLowest), _mm256_set1_ps(kLowest), _mm256_set1_ps(kLowest), _mm256_set1_ps(kLowest)};
   __m256 nan = _mm256_setzero_ps();
   forEights(width, [&](std::int64_t i, std::int64_t count, int k) {
     const __m256 v = loadUpTo(x + i, count, kLowest);

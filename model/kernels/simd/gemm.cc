@@ -11,8 +11,9 @@
 namespace redraft::model::simd {
 namespace {
 
-// Blocking after Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication": a panel of B (kDepth × 16, 16 KiB)
-// stays in the first-level cache, a block of A (kRows × kDepth, 96 KiB) in the second, all of B's block in the third.
+// Blocking after Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication": a panel of B (kDepth × 16,
+// 16 KiB) stays in the first-level cache, a block of A (kRows × kDepth, 96 KiB) in the second, all of B's block in the
+// third.
 constexpr std::int64_t kPanel = 16;
 constexpr std::int64_t kRegisterRows = 6;
 constexpr std::int64_t kRows = 96;

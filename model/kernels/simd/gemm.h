@@ -1,7 +1,7 @@
 #pragma once
-// Matrix products with one order of summation: C[m, n] = Σ_k A[m, k] B[k, n], k ascending, one fused multiply-add a term in
-// float32, whatever the blocking, the thread count and the processor. bfloat16 operands are widened exactly, and the sum is
-// rounded once, to nearest even.
+// Matrix products with one order of summation: C[m, n] = Σ_k A[m, k] B[k, n], k ascending, one fused multiply-add a
+// term in float32, whatever the blocking, the thread count and the processor. bfloat16 operands are widened exactly,
+// and the sum is rounded once, to nearest even.
 
 #include <cstdint>
 
@@ -18,9 +18,9 @@ struct MatrixView {
 
 struct Product {
   std::int64_t rows, cols, depth;
-  MatrixView a;  // rows × depth
-  MatrixView b;  // depth × cols
-  void* c;       // rows × cols, row-major, contiguous; overwritten
+  MatrixView a;                       // rows × depth
+  MatrixView b;                       // depth × cols
+  void* c;                            // rows × cols, row-major, contiguous; overwritten
   Element element = Element::kFloat;  // of a, b and c
 };
 

@@ -36,9 +36,7 @@ inline void storeUpTo(T* p, std::int64_t count, __m256 x) {
 /// Four accumulators of eight lanes and their fixed tree.
 struct LaneSum {
   __m256 lane[4] = {_mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps()};
-  float total() const {
-    return sum8(_mm256_add_ps(_mm256_add_ps(lane[0], lane[2]), _mm256_add_ps(lane[1], lane[3])));
-  }
+  float total() const { return sum8(_mm256_add_ps(_mm256_add_ps(lane[0], lane[2]), _mm256_add_ps(lane[1], lane[3]))); }
 };
 
 }  // namespace redraft::model::simd

@@ -1,6 +1,6 @@
 #pragma once
-// The register tile under every product here: C[R × 8V] += A[R × depth] · B[depth × 8V], one fused multiply-add per term, depth
-// ascending. A chain of them from C's own value gives the same bits however depth is cut into calls.
+// The register tile under every product here: C[R × 8V] += A[R × depth] · B[depth × 8V], one fused multiply-add per
+// term, depth ascending. A chain of them from C's own value gives the same bits however depth is cut into calls.
 
 #include <immintrin.h>
 
@@ -50,12 +50,18 @@ template <int V>
 inline void registerRows(int rows, std::int64_t depth, Strided a, const float* b, std::int64_t bStride, float* c,
                          std::int64_t cStride, bool fresh) {
   switch (rows) {
-    case 1: return registerTile<1, V>(depth, a, b, bStride, c, cStride, fresh);
-    case 2: return registerTile<2, V>(depth, a, b, bStride, c, cStride, fresh);
-    case 3: return registerTile<3, V>(depth, a, b, bStride, c, cStride, fresh);
-    case 4: return registerTile<4, V>(depth, a, b, bStride, c, cStride, fresh);
-    case 5: return registerTile<5, V>(depth, a, b, bStride, c, cStride, fresh);
-    default: return registerTile<6, V>(depth, a, b, bStride, c, cStride, fresh);
+    case 1:
+      return registerTile<1, V>(depth, a, b, bStride, c, cStride, fresh);
+    case 2:
+      return registerTile<2, V>(depth, a, b, bStride, c, cStride, fresh);
+    case 3:
+      return registerTile<3, V>(depth, a, b, bStride, c, cStride, fresh);
+    case 4:
+      return registerTile<4, V>(depth, a, b, bStride, c, cStride, fresh);
+    case 5:
+      return registerTile<5, V>(depth, a, b, bStride, c, cStride, fresh);
+    default:
+      return registerTile<6, V>(depth, a, b, bStride, c, cStride, fresh);
   }
 }
 

@@ -38,8 +38,7 @@ void adamw(const AdamwScalars& s, float* p, float* m, float* v, const float* g, 
     const __m256 grad = loadUpTo(g + i, n);
     __m256 mean = loadUpTo(m + i, n);
     mean = _mm256_fmadd_ps(first, _mm256_sub_ps(grad, mean), mean);
-    const __m256 spread =
-        _mm256_fmadd_ps(_mm256_mul_ps(second, grad), grad, _mm256_mul_ps(beta2, loadUpTo(v + i, n)));
+    const __m256 spread = _mm256_fmadd_ps(_mm256_mul_ps(second, grad), grad, _mm256_mul_ps(beta2, loadUpTo(v + i, n)));
     const __m256 root = _mm256_add_ps(_mm256_div_ps(_mm256_sqrt_ps(spread), rootBias2), eps);
     const __m256 decayed = _mm256_mul_ps(decay, loadUpTo(p + i, n));
     storeUpTo(m + i, n, mean);

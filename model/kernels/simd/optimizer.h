@@ -9,12 +9,12 @@ namespace redraft::model::simd {
 
 /// The scalars of one AdamW step, already combined in double and rounded once.
 struct AdamwScalars {
-  float decay;         // 1 - lr · weightDecay
+  float decay;  // 1 - lr · weightDecay
   float oneMinusBeta1;
   float beta2;
   float oneMinusBeta2;
-  float stepSize;      // lr / (1 - beta1^t)
-  float rootBias2;     // sqrt(1 - beta2^t)
+  float stepSize;   // lr / (1 - beta1^t)
+  float rootBias2;  // sqrt(1 - beta2^t)
   float eps;
 };
 

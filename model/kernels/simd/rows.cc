@@ -112,8 +112,7 @@ void rope(const RopeArguments& a, std::int64_t begin, std::int64_t end) {
     const std::int64_t token = row % a.tokens;
     const std::int64_t head = row / a.tokens % a.heads;
     const std::int64_t batch = row / (a.tokens * a.heads);
-    const T* x =
-        static_cast<const T*>(a.x) + batch * a.batchStride + head * a.headStride + token * a.tokenStride;
+    const T* x = static_cast<const T*>(a.x) + batch * a.batchStride + head * a.headStride + token * a.tokenStride;
     T* y = static_cast<T*>(a.y) + row * a.headDim;
     const float* cos = a.cos + (batch * a.tokens + token) * half;
     const float* sin = a.sin + (batch * a.tokens + token) * half;

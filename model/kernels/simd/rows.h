@@ -1,6 +1,6 @@
 #pragma once
-// Row-wise kernels: each call does rows [begin, end), and a row's result depends on that row alone. Sums run over 32 lanes
-// (column c in lane c mod 32), then over a fixed tree. Arithmetic in float32; stores round to nearest even.
+// Row-wise kernels: each call does rows [begin, end), and a row's result depends on that row alone. Sums run over 32
+// lanes (column c in lane c mod 32), then over a fixed tree. Arithmetic in float32; stores round to nearest even.
 
 #include <cstdint>
 
@@ -66,7 +66,7 @@ struct CrossEntropyArguments {
   const void* logits;
   const std::int64_t* labels;  // each below `width`; negative: the row is ignored
   std::int64_t width;
-  float* loss;  // lse - logit of the label; 0 where ignored
+  float* loss;           // lse - logit of the label; 0 where ignored
   std::int64_t* argmax;  // lowest index among equals; a NaN wins
   float* probability;
   float* logSumExp;

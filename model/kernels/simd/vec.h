@@ -1,6 +1,6 @@
 #pragma once
-// Eight floats at a time (AVX2 and FMA). Included by files compiled with -mavx2 -mfma only. No approximate reciprocals: their
-// bits differ between makes of processor.
+// Eight floats at a time (AVX2 and FMA). Included by files compiled with -mavx2 -mfma only. No approximate reciprocals:
+// their bits differ between makes of processor.
 
 #include <immintrin.h>
 
@@ -80,8 +80,8 @@ inline float max8(__m256 x) {
 /// e^x for x ≤ 88 with relative error below 2^-22.9; below -87.3 it is 0; NaN stays NaN. x = n ln 2 + r, then
 /// 1 + r + r² q(r) with q of degree 4, minimax in relative error on |r| ≤ ln 2 / 2 (3.1e-9 before rounding).
 inline __m256 exp8(__m256 x) {
-  const __m256 n = _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(0x1.715476p+0f)),
-                                   _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __m256 n =
+      _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(0x1.715476p+0f)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   __m256 r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0x1.62p-1f), x);
   r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0x1.c85fep-10f), r);
   __m256 q = _mm256_set1_ps(0x1.6a23dp-10f);
