@@ -1,0 +1,55 @@
+#include "tests/model/sim/op_case.h"
+
+namespace redraft::model::simtest {
+
+std::vector<OpCase> nnCases() {
+  return {
+      OP("native_layer_norm", at::layer_norm(in.real({4, 6}), {6}, in.real({6}), in.real({6}))),
+      OP("native_group_norm", at::group_norm(in.real({2, 6, 3}), 3, in.real({6}), in.real({6}))),
+      OP("native_batch_norm", at::native_batch_norm(in.real({4, 3, 2}), in.real({3}), in.real({3}), in.plain({3}),
+                                                    in.mask({3}).to(at::kFloat) + 1, true, 0.1, 1e-5)),
+      OP("batch_norm", at::batch_norm(in.real({4, 3, 2}), in.real({3}), in.real({3}), in.plain({3}),
+                                      in.mask({3}).to(at::kFloat) + 1, false, 0.1, 1e-5, false)),
+      OP("instance_norm",
+         at::instance_norm(in.real({2, 3, 7}), in.real({3}), in.real({3}), {}, {}, true, 0.1, 1e-5, false)),
+      OP("rms_norm", at::rms_norm(in.real({4, 6}), {6}, in.real({6}), 1e-6)),
+      OP("avg_pool3d", at::avg_pool3d(in.real({1, 1, 4, 4, 4}), 2)),
+      OP("convolution", at::conv1d(in.real({2, 3, 9}), in.real({4, 3, 3}), in.real({4}), 1, 1)),
+      OP("convolution", at::conv2d(in.real({1, 2, 6, 6}), in.real({4, 2, 3, 3}), in.real({4}), 2)),
+      OP("convolution", at::conv2d(in.real({1, 4, 6, 6}), in.real({4, 1, 3, 3}), at::Tensor(), 1, 1, 1, 4)),
+      OP("convolution", at::conv_transpose2d(in.real({1, 2, 4, 4}), in.real({2, 3, 3, 3}))),
+      OP("avg_pool2d", at::avg_pool2d(in.real({1, 2, 6, 6}), 2)),
+      OP("max_pool2d_with_indices", at::max_pool2d_with_indices(in.real({1, 2, 6, 6}), 2)),
+      OP("max_pool1d_with_indices", at::max_pool1d_with_indices(in.real({2, 3, 8}), 2)),
+      OP("_adaptive_avg_pool2d", at::adaptive_avg_pool2d(in.real({1, 2, 6, 6}), {3, 2})),
+      OP("adaptive_max_pool2d", at::adaptive_max_pool2d(in.real({1, 2, 6, 6}), {3, 2})),
+      OP("upsample_nearest2d", at::upsample_nearest2d(in.real({1, 2, 3, 3}), {6, 6})),
+      OP("upsample_bilinear2d", at::upsample_bilinear2d(in.real({1, 2, 3, 3}), {5, 5}, false)),
+      OP("grid_sampler_2d", at::grid_sampler_2d(in.real({1, 2, 4, 4}), in.unit({1, 3, 3, 2}), 0, 0, false)),
+      OP("nll_loss_forward", at::nll_loss(at::log_softmax(in.real({6, 9}), 1), in.ints({6}, 9))),
+      OP("cross_entropy_loss", at::cross_entropy_loss(in.real({6, 9}), in.ints({6}, 9))),
+      OP("cross_entropy_loss",
+         at::cross_entropy_loss(in.real({6, 9}), in.ints({6}, 9), in.positive({9}).detach(), 0, -100, 0.1)),
+      OP("nll_loss2d_forward", at::nll_loss2d(at::log_softmax(in.real({2, 5, 3, 3}), 1), in.ints({2, 3, 3}, 5))),
+      OP("binary_cross_entropy", at::binary_cross_entropy(in.positive({4, 5}) / 3, in.mask({4, 5}).to(at::kFloat))),
+      OP("binary_cross_entropy_with_logits",
+         at::binary_cross_entropy_with_logits(in.real({4, 5}), in.mask({4, 5}).to(at::kFloat))),
+      OP("mse_loss", at::mse_loss(in.real({4, 5}), in.real({4, 5}))),
+      OP("l1_loss", at::l1_loss(in.real({4, 5}), in.real({4, 5}))),
+      OP("smooth_l1_loss", at::smooth_l1_loss(in.real({4, 5}), in.real({4, 5}))),
+      OP("huber_loss", at::huber_loss(in.real({4, 5}), in.real({4, 5}))),
+      OP("kl_div", at::kl_div(at::log_softmax(in.real({4, 5}), 1), at::softmax(in.real({4, 5}), 1), 1)),
+      OP("soft_margin_loss", at::soft_margin_loss(in.real({4, 5}), in.mask({4, 5}).to(at::kFloat) * 2 - 1)),
+      OP("margin_ranking_loss",
+         at::margin_ranking_loss(in.real({5}), in.real({5}), in.mask({5}).to(at::kFloat) * 2 - 1)),
+      OP("cosine_embedding_loss",
+         at::cosine_embedding_loss(in.real({4, 5}), in.real({4, 5}), in.mask({4}).to(at::kFloat) * 2 - 1)),
+      OP("triplet_margin_loss", at::triplet_margin_loss(in.real({4, 5}), in.real({4, 5}), in.real({4, 5}))),
+      OP("multi_margin_loss", at::multi_margin_loss(in.real({6, 9}), in.ints({6}, 9))),
+      OP("_ctc_loss", at::ctc_loss(at::log_softmax(in.real({6, 2, 5}), 2), in.ints({2, 3}, 4) + 1,
+                                   at::IntArrayRef({6, 6}), at::IntArrayRef({3, 2}))),
+      OP("channel_shuffle", at::channel_shuffle(in.real({1, 4, 2, 2}), 2)),
+  };
+}
+
+}  // namespace redraft::model::simtest
