@@ -1,7 +1,9 @@
 #include "model/sim/op_plan.h"
 
-#include <array>
+#include <algorithm>
+#include <initializer_list>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace redraft::model::sim {
@@ -39,19 +41,31 @@ bool isWritten(const c10::Argument& argument) {
   return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
 }
 
-/// CUDA lets 0-dim CPU tensors into ops that run on TensorIterator (no device check is generated for them), and into
-/// those that read a scalar out of the tensor. The pointwise tag marks the first; the second are few.
-bool takesCpuScalars(const c10::OperatorHandle& op) {
-  static constexpr std::array<std::string_view, 9> kScalarReaders = {
-      "aten::fill_",     "aten::fill",        "aten::masked_fill_", "aten::masked_fill",      "aten::index_put_",
-      "aten::index_put", "aten::index_fill_", "aten::index_fill",   "aten::_index_put_impl_",
-  };
+bool isOneOf(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Whether the op, or the functional op that it is an in-place or out= variant of, is tagged as element-wise: some
+/// variants lack the tag.
+bool isElementWise(const c10::OperatorHandle& op) {
   if (op.hasTag(at::Tag::pointwise)) return true;
-  const std::string& name = op.operator_name().name;
-  if (name.starts_with("aten::_foreach_") || name.starts_with("aten::_fused_")) return true;
-  for (const auto reader : kScalarReaders)
-    if (name == reader) return true;
+  std::string base = op.operator_name().name;
+  if (base.ends_with('_')) base.pop_back();
+  for (const char* overload : {"", "Tensor", "Scalar", "self"})
+    if (const auto sibling = c10::Dispatcher::singleton().findSchema({base, overload});
+        sibling && sibling->hasTag(at::Tag::pointwise))
+      return true;
   return false;
+}
+
+/// CUDA lets 0-dim CPU tensors into ops that run on TensorIterator (no device check is generated for them), and into
+/// those that read a scalar out of the tensor.
+bool takesCpuScalars(const c10::OperatorHandle& op) {
+  const std::string& name = op.operator_name().name;
+  return isElementWise(op) || name.starts_with("aten::_foreach_") || name.starts_with("aten::_fused_") ||
+         isOneOf(name, {"aten::fill", "aten::fill_", "aten::masked_fill", "aten::masked_fill_", "aten::index_fill",
+                        "aten::index_fill_", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_",
+                        "aten::floor_divide", "aten::floor_divide_", "aten::mse_loss", "aten::smooth_l1_loss"});
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "model/sim/sim_copy.h"
 
-#include <ATen/Dispatch.h>
-#include <ATen/Dispatch_v2.h>
 #include <ATen/ops/_local_scalar_dense.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
+
+#include <array>
+#include <atomic>
 
 #include "model/sim/cpu_alias.h"
 #include "model/sim/sim_errors.h"
@@ -35,13 +35,27 @@ void orderAfter(int first, int then) {
   devices::check(driver().destroyEvent(event), "destroyEvent", then);
 }
 
+/// LibTorch turns peer access on, one way, at its first copy between two GPUs that can have it.
+void enablePeerAccessOnce(int from, int to) {
+  static std::array<std::atomic<bool>, kMaxDevices * kMaxDevices> asked{};
+  if (asked[from * kMaxDevices + to].exchange(true)) return;
+  bool can = false;
+  devices::check(driver().canAccessPeer(from, to, &can), "canAccessPeer", from);
+  if (!can) return;
+  const Status status = driver().enablePeerAccess(from, to);
+  if (status != Status::kPeerAccessAlreadyEnabled) devices::check(status, "enablePeerAccess", from);
+}
+
 /// Copies the bytes of two tensors with equal dtype, sizes and strides, each dense.
 void copyBytes(const at::Tensor& source, const at::Tensor& destination, bool nonBlocking) {
   const auto bytes = source.numel() * static_cast<std::int64_t>(source.element_size());
   const bool crossesDevices = isSim(source) && isSim(destination);
   const int device = isSim(source) ? source.device().index() : destination.device().index();
   const int other = destination.device().index();
-  if (crossesDevices) orderAfter(other, device);
+  if (crossesDevices) {
+    enablePeerAccessOnce(device, other);
+    orderAfter(other, device);
+  }
   {
     const DeviceScope scope(device);
     const Status status = driver().copy(destination.data_ptr(), source.const_data_ptr(),

@@ -37,7 +37,7 @@ class Call {
       throwNotCurrent(opName(), nameOf(first_, firstElement_), current);
     if (generatorArgument_ >= 0) lendGenerator();
 
-    const DeviceScope scope(device_);
+    const DeviceScope scope(current, device_);
     try {
       op_.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack_);
     } catch (...) {

@@ -38,7 +38,9 @@ bool deviceHasContext(int device);
 /// Makes `device` current, and the earlier one again at the end.
 class DeviceScope {
  public:
-  explicit DeviceScope(int device) : previous_(bindCurrentDevice()), device_(device) {
+  explicit DeviceScope(int device) : DeviceScope(bindCurrentDevice(), device) {}
+  /// For a caller that knows the current device.
+  DeviceScope(int current, int device) : previous_(current), device_(device) {
     if (device_ != previous_) setCurrentDevice(device_);
   }
   ~DeviceScope() {
@@ -46,7 +48,6 @@ class DeviceScope {
   }
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;
-  int previous() const { return previous_; }
 
  private:
   int previous_;

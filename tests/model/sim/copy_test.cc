@@ -45,6 +45,12 @@ TEST(SimCopyTest, DeviceCopiesAreLoggedWithBothDevicesAndTheRole) {
   EXPECT_EQ(devices::roleName(copies.front().origin.role), "drafter[1]");
 }
 
+TEST(SimCopyTest, TheFirstCopyBetweenTwoDevicesTurnsPeerAccessOnOneWay) {
+  const at::Tensor copied = at::ones({2}, simOptions(1)).to(simDevice(2));
+  EXPECT_EQ(simDriver().enablePeerAccess(1, 2), devices::Status::kPeerAccessAlreadyEnabled);
+  EXPECT_EQ(simDriver().enablePeerAccess(2, 1), devices::Status::kSuccess);
+}
+
 TEST(SimCopyTest, ItemIsACopyToTheHost) {
   const at::Tensor sim = on(6, at::scalar_tensor(2.5));
   EXPECT_THAT(copiesDuring([&] { EXPECT_EQ(sim.item<float>(), 2.5f); }), ElementsAre(copyOf(6, -1, 4)));

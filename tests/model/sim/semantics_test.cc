@@ -141,7 +141,8 @@ TEST(SimMixTest, CpuScalarsMixWithElementWiseOpsAsOnCuda) {
   EXPECT_EQ(scalar.sub(sim).device(), simDevice(6));
   EXPECT_EQ(at::where(sim > 0, sim, scalar).sum().item<float>(), 4);
   EXPECT_EQ(sim.clone().masked_fill_(sim > 0, scalar).sum().item<float>(), 12);
-  EXPECT_EQ(sim.mul(2.5).scalar_type(), at::kFloat);  // wrapped numbers do not promote
+  EXPECT_EQ(sim.clone().eq_(scalar).sum().item<float>(), 0);  // its schema has no tag
+  EXPECT_EQ(sim.mul(2.5).scalar_type(), at::kFloat);          // wrapped numbers do not promote
   EXPECT_EQ(at::ones({2}, simOptions(6, at::kInt)).mul(2.5).scalar_type(), at::kFloat);
 }
 
