@@ -1,7 +1,5 @@
 #include "devices/topology.h"
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "base/text.h"
 
@@ -16,11 +14,6 @@ int Topology::deviceOf(const std::string& role) const {
   const std::string close = nearest(role, names);
   throwBadInput("topology", "no role is called \"" + role + "\"",
                 close.empty() ? "the roles are " + redraft::join(names, ", ") : "did you mean \"" + close + "\"?");
-}
-
-bool Topology::allowsCopy(int from, int to) const {
-  if (from == to) return true;
-  return std::find(copyEdges.begin(), copyEdges.end(), std::pair{from, to}) != copyEdges.end();
 }
 
 }  // namespace redraft::devices

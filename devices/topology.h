@@ -1,6 +1,7 @@
 #pragma once
 // A topology names logical devices by role, and says which copy edges are allowed and whether peer access is on.
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,7 +21,10 @@ struct Topology {
   std::vector<std::pair<int, int>> copyEdges;
 
   int deviceOf(const std::string& role) const;  // throws Error(kBadInput) naming the nearest role
-  bool allowsCopy(int from, int to) const;      // from == to is allowed
+  /// From a device to itself is always allowed.
+  bool allowsCopy(int from, int to) const {
+    return from == to || std::find(copyEdges.begin(), copyEdges.end(), std::pair{from, to}) != copyEdges.end();
+  }
 };
 
 }  // namespace redraft::devices
