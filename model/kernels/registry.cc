@@ -9,10 +9,20 @@
 #include "base/error.h"
 
 namespace redraft::model {
+namespace {
+
+void requireProcessor() {
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return;
+  throw Error(ErrorKind::kEnvironment, "processor", "it lacks AVX2 or FMA, which the pinned operations are written in",
+              "run on an x86-64 processor of 2013 or later");
+}
+
+}  // namespace
 
 void ensureOperatorsRegistered() {
   // Never destroyed: other statics may call operators while the program ends.
   static const torch::Library* const library = [] {
+    requireProcessor();
     auto* made = new torch::Library(torch::Library::DEF, "redraft", std::nullopt, __FILE__, __LINE__);
     registerLinear(*made);
     registerNorm(*made);
