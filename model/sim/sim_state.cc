@@ -23,13 +23,20 @@ struct SeenContext {
 thread_local SeenContext seenContext;
 thread_local std::array<c10::StreamId, kMaxDevices> currentStreams{};
 
+/// Queries and bindings answer on a poisoned process too, and the guard must work while it unwinds: autograd's threads
+/// have nobody to throw to. The next operation is refused all the same.
+void answered(devices::Status status, const char* call, int device) {
+  if (status != devices::Status::kSuccess && status != devices::Status::kIllegalAddress) [[unlikely]]
+    devices::check(status, call, device);
+}
+
 devices::Context primaryContext(int device) {
   TORCH_CHECK(device >= 0 && device < state().deviceCount, "sim: device ", device, " does not exist; there are ",
               state().deviceCount);
   auto& known = primaryContexts[device];
   devices::Context context{known.load(std::memory_order_acquire)};
   if (!context) {
-    devices::check(driver().primaryContext(device, &context), "primaryContext", device);
+    answered(driver().primaryContext(device, &context), "primaryContext", device);
     known.store(context.id, std::memory_order_release);
   }
   return context;
@@ -37,15 +44,14 @@ devices::Context primaryContext(int device) {
 
 devices::Context boundContext() {
   devices::Context context;
-  if (auto status = driver().current(&context); status != devices::Status::kSuccess) [[unlikely]]
-    devices::check(status, "current", -1);
+  answered(driver().current(&context), "current", -1);
   return context;
 }
 
 int deviceOf(devices::Context context) {
   if (context.id != seenContext.context) {
     int device = -1;
-    devices::check(driver().contextDevice(context, &device), "contextDevice", -1);
+    answered(driver().contextDevice(context, &device), "contextDevice", -1);
     seenContext = {context.id, device};
   }
   return seenContext.device;
@@ -65,7 +71,7 @@ int currentDevice() {
 
 void setCurrentDevice(int device) {
   const auto context = primaryContext(device);
-  devices::check(driver().setCurrent(context), "setCurrent", device);
+  answered(driver().setCurrent(context), "setCurrent", device);
   seenContext = {context.id, device};
 }
 
