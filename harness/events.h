@@ -115,6 +115,7 @@ struct DriverCall {
   bool staged = false;          // through the host
   std::int64_t bytes = 0;
   std::vector<ForeignRange> foreign;
+  std::string detail;  // why it was refused; both sides of a race
   template <class Visitor>
   void fields(Visitor& visit) {
     visit("call", call);
@@ -132,6 +133,7 @@ struct DriverCall {
     visit.unless("staged", staged, false);
     visit.unless("bytes", bytes, 0);
     visit.unless("foreign", foreign, std::vector<ForeignRange>());
+    visit.unless("detail", detail, "");
   }
 };
 

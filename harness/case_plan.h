@@ -1,0 +1,33 @@
+#pragma once
+// What the harness knows of a case before it runs. Made by scenarios/cli from a scenario. The scenario itself is text
+// here, written to the run folder and never read: a detector cannot see the fault that it is to detect.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "devices/topology.h"
+#include "reports/result.h"
+
+namespace redraft::harness {
+
+struct DataLink {
+  std::string source;       // a file or a folder
+  std::string destination;  // relative to the run folder
+};
+
+struct CasePlan {
+  std::string name, description;
+  std::string scenarioText;  // scenario.resolved.json
+  std::string token;         // schedule.token
+  std::vector<DataLink> links;
+  devices::Topology topology;
+  int threads = 1;
+  std::int64_t steps = 0;
+  double hangSeconds = 30;
+  double seconds = 300;
+  reports::Expectation expected;
+  std::string golden;  // the scenario whose golden it is compared with; "": none
+};
+
+}  // namespace redraft::harness

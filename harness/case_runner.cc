@@ -1,0 +1,188 @@
+#include "harness/case_runner.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/pinned_environment.h"
+#include "base/version.h"
+#include "golden/golden.h"
+#include "harness/attribution.h"
+#include "harness/judge.h"
+#include "harness/run_folder.h"
+
+namespace redraft::harness {
+namespace {
+
+constexpr std::size_t kTailLines = 40;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::optional<double> lossOf(const golden::StepMetrics& step) {
+  const auto loss = step.values.find("loss");
+  return loss == step.values.end() ? std::nullopt : std::optional(loss->second);
+}
+
+/// Over everything that has to be equal when the run is run again.
+std::string digestOf(const golden::Record& record) {
+  std::string text;
+  for (const golden::StepMetrics& step : record.steps) {
+    text += std::to_string(step.step) + " " + step.parametersHash;
+    for (const auto& [name, value] : step.values) text += " " + name + "=" + toHexFloat(value);
+    text += "\n";
+  }
+  for (const auto& step : record.gradients)
+    for (const golden::GradientDigest& digest : step) text += digest.hash + "\n";
+  if (record.evaluation) text += record.evaluation->textHash;
+  return hashText(text);
+}
+
+/// What can be read of a run, and why the rest cannot.
+struct Gathered {
+  std::optional<golden::Record> record;
+  std::string recordProblem;
+  std::string goldenProblem;
+  std::string goldenText;
+  std::optional<golden::ThroughputComparison> throughput;
+};
+
+void gatherRecord(const std::string& folder, Evidence& evidence, Gathered& gathered) {
+  try {
+    evidence.memory = loadMemoryReport(folder);
+    gathered.record = golden::loadRun(folder);
+  } catch (const Error& error) {
+    gathered.recordProblem = error.what();
+  }
+}
+
+void compareWithGolden(const CasePlan& plan, const CaseOptions& options, Evidence& evidence, Gathered& gathered) {
+  if (plan.golden.empty() || !gathered.record) return;
+  const std::string bless = "; `redraft bless RUN --reason \"…\"` makes one";
+  if (options.goldens.empty()) {
+    gathered.goldenProblem = "no folder golden/data was found" + bless;
+    return;
+  }
+  try {
+    std::vector<std::string> others;
+    const auto golden = golden::findNumerics(options.goldens, plan.golden, gathered.record->numericsClass, &others);
+    if (golden) {
+      evidence.comparison = golden::compareNumerics(golden->record, *gathered.record);
+      gathered.goldenText = plan.golden + " (" + gathered.record->numericsClass.name() + "): " +
+                            (evidence.comparison->outcome == golden::Outcome::kEqual ? "equal bit for bit" : "differs");
+    } else {
+      gathered.goldenProblem = "no golden of " + plan.golden + " for the class " +
+                               gathered.record->numericsClass.name() +
+                               (others.empty() ? "" : "; there are " + join(others, ", ")) + bless;
+    }
+    if (gathered.record->performanceClass)
+      if (const auto perf = golden::findPerformance(options.goldens, plan.golden, *gathered.record->performanceClass))
+        gathered.throughput = golden::compareThroughput(perf->record, *gathered.record);
+  } catch (const Error& error) {
+    gathered.goldenProblem = std::string("the golden cannot be read: ") + error.what();
+  }
+}
+
+reports::Figures figuresOf(const Observation& seen, const Gathered& gathered) {
+  reports::Figures figures;
+  figures.seconds = seen.seconds;
+  for (const Event& event : seen.log.events)
+    if (event.as<StepDone>() != nullptr) figures.steps = std::max(figures.steps, event.head.step + 1);
+  if (!gathered.record) return figures;
+  const golden::Record& record = *gathered.record;
+  figures.steps = static_cast<std::int64_t>(record.steps.size());
+  for (const auto& [role, samples] : record.samples)
+    if (!samples.tokensPerSecond.empty()) figures.tokensPerSecond[role] = median(samples.tokensPerSecond);
+  if (!record.steps.empty()) {
+    figures.firstLoss = lossOf(record.steps.front());
+    figures.lastLoss = lossOf(record.steps.back());
+  }
+  if (record.evaluation) figures.acceptLength = record.evaluation->meanAcceptLength;
+  for (const auto& [device, bytes] : record.peakBytes) figures.peakBytes[std::to_string(device)] = bytes;
+  if (gathered.throughput)
+    for (const auto& role : gathered.throughput->roles) figures.throughputRatio[role.role] = role.ratio;
+  return figures;
+}
+
+std::string field(const std::string& path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(':');
+    if (!line.starts_with(key) || colon == std::string::npos) continue;
+    const std::size_t start = line.find_first_not_of(" \t", colon + 1);
+    return start == std::string::npos ? "" : line.substr(start);
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+reports::CaseResult plannedResult(const CasePlan& plan, const std::string& folder) {
+  reports::CaseResult result;
+  result.name = plan.name;
+  result.description = plan.description;
+  result.expected = plan.expected;
+  result.reason = "it has not ended";
+  result.runFolder = folder;
+  result.replay = "redraft replay '" + folder + "'";
+  return result;
+}
+
+reports::CaseResult assessCase(const CasePlan& plan, const std::string& folder, Observation seen,
+                               const CaseOptions& options) {
+  Evidence evidence;
+  evidence.seen = std::move(seen);
+  evidence.topology = plan.topology;
+  evidence.logTail = logTail(folder, kTailLines);
+  Gathered gathered;
+  gatherRecord(folder, evidence, gathered);
+  compareWithGolden(plan, options, evidence, gathered);
+
+  reports::CaseResult result = plannedResult(plan, folder);
+  result.findings = attribute(evidence);
+  const std::int64_t steps = gathered.record ? static_cast<std::int64_t>(gathered.record->steps.size()) : 0;
+  const Judgement judgement = judge({evidence, result.findings, gathered.recordProblem, steps, plan.steps,
+                                     !plan.golden.empty(), gathered.goldenProblem});
+  result.verdict = judgement.verdict;
+  result.reason = judgement.reason;
+  result.golden = gathered.goldenText;
+  result.ended = evidence.seen.end.text();
+  result.figures = figuresOf(evidence.seen, gathered);
+  if (gathered.record) result.digest = digestOf(*gathered.record);
+  writeFileAtomically(joinPath(folder, kResultFile), pretty(recordToJson(result)));
+  return result;
+}
+
+reports::CaseResult runCase(const CasePlan& plan, const std::string& folder, const CaseOptions& options) {
+  try {
+    prepareRunFolder(folder, plan, options.environment);
+    return assessCase(plan, folder, supervise(folder, plan, options.supervisor), options);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::kEnvironment) throw;
+    reports::CaseResult result = plannedResult(plan, folder);
+    result.verdict = reports::Verdict::kError;
+    result.reason = error.what();
+    return result;
+  }
+}
+
+golden::EnvironmentReport thisEnvironment(int threads) {
+  golden::EnvironmentReport report;
+  report.version = versionText();
+  report.commit = commitText();
+  report.variables = pinnedEnvironment(threads);
+  report.performanceClass["cpu"] = field("/proc/cpuinfo", "model name");
+  report.performanceClass["cores"] = std::to_string(::sysconf(_SC_NPROCESSORS_ONLN));
+  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGE_SIZE);
+  report.performanceClass["memory_gib"] = std::to_string((pages / 1024 * page + (1 << 19)) >> 20);
+  return report;
+}
+
+}  // namespace redraft::harness

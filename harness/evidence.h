@@ -1,0 +1,64 @@
+#pragma once
+// What attribution may look at: what the run left, and how it ended. Not the scenario.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "devices/topology.h"
+#include "golden/compare.h"
+#include "golden/run_files.h"
+#include "harness/supervisor.h"
+
+namespace redraft::harness {
+
+struct Evidence {
+  Observation seen;
+  devices::Topology topology;
+  std::optional<golden::MemoryReport> memory;
+  std::optional<golden::NumericsComparison> comparison;  // with the golden, where there is one
+  std::vector<std::string> logTail;                      // last lines of runner.log
+
+  const std::vector<Event>& events() const { return seen.log.events; }
+  /// Device of a role as it began; -1 for a role that never did.
+  int deviceOf(const std::string& role) const;
+};
+
+/// One event together with its body.
+template <class Body>
+struct Seen {
+  const EventHead* head = nullptr;
+  const Body* body = nullptr;
+  explicit operator bool() const { return body != nullptr; }
+};
+
+/// The events of one type, in order, for which `accept(head, body)` holds.
+template <class Body, class Accept>
+std::vector<Seen<Body>> findAll(const Evidence& evidence, Accept accept) {
+  std::vector<Seen<Body>> found;
+  for (const Event& event : evidence.events())
+    if (const Body* body = event.as<Body>(); body != nullptr && accept(event.head, *body))
+      found.push_back({&event.head, body});
+  return found;
+}
+
+template <class Body, class Accept>
+Seen<Body> findFirst(const Evidence& evidence, Accept accept) {
+  for (const Event& event : evidence.events())
+    if (const Body* body = event.as<Body>(); body != nullptr && accept(event.head, *body)) return {&event.head, body};
+  return {};
+}
+
+/// The last one before `seq`.
+template <class Body, class Accept>
+Seen<Body> findLastBefore(const Evidence& evidence, std::int64_t seq, Accept accept) {
+  const std::vector<Event>& events = evidence.events();
+  for (auto event = events.rbegin(); event != events.rend(); ++event)
+    if (const Body* body = event->template as<Body>();
+        body != nullptr && event->head.seq < seq && accept(event->head, *body))
+      return {&event->head, body};
+  return {};
+}
+
+}  // namespace redraft::harness

@@ -1,0 +1,58 @@
+#include "harness/judge.h"
+
+#include "base/text.h"
+
+namespace redraft::harness {
+namespace {
+
+using reports::Verdict;
+
+constexpr int kExitFailed = 1, kExitBadInput = 2, kExitEnvironment = 3;
+
+const RunEnd* endOf(const EventLog& log) { return log.events.empty() ? nullptr : log.events.back().as<RunEnd>(); }
+
+Judgement judgeWithoutEnd(const JudgeInput& input) {
+  const Observation& seen = input.evidence.seen;
+  if (refusedToRun(seen.end)) {
+    const std::string why = seen.end.code == kExitBadInput ? "bad input: " : "the environment: ";
+    return {Verdict::kError, why + join(input.evidence.logTail, "; ")};
+  }
+  return {Verdict::kCrashed, seen.log.problem};  // that it crashed, and how, is a finding
+}
+
+Judgement judgeCompleted(const JudgeInput& input) {
+  if (!input.recordProblem.empty()) return {Verdict::kError, "the record is not whole: " + input.recordProblem};
+  if (input.recordSteps != input.plannedSteps)
+    return {Verdict::kError,
+            "the record has " + std::to_string(input.recordSteps) + " steps of " + std::to_string(input.plannedSteps)};
+  if (!input.findings.empty()) return {Verdict::kFailed, ""};
+  if (!input.wantsGolden) return {Verdict::kPassed, ""};
+  const auto& comparison = input.evidence.comparison;
+  if (!comparison) return {Verdict::kIncomparable, input.goldenProblem};
+  if (comparison->outcome == golden::Outcome::kIncomparable) return {Verdict::kIncomparable, comparison->reason};
+  return {Verdict::kPassed, ""};
+}
+
+}  // namespace
+
+bool refusedToRun(const ChildEnd& end) {
+  return !end.signalled && (end.code == kExitBadInput || end.code == kExitEnvironment);
+}
+
+Judgement judge(const JudgeInput& input) {
+  const Observation& seen = input.evidence.seen;
+  if (seen.stop == Stop::kInterrupted) return {Verdict::kAborted, "interrupted"};
+  if (seen.stop != Stop::kNone) return {Verdict::kHung, ""};
+  const RunEnd* end = endOf(seen.log);
+  if (end == nullptr) return judgeWithoutEnd(input);
+  if (!seen.log.problem.empty()) return {Verdict::kError, "the event log is broken: " + seen.log.problem};
+  const int expected = end->outcome == "completed" ? 0 : kExitFailed;
+  if (seen.end.signalled || seen.end.code != expected) return {Verdict::kCrashed, ""};
+  if (end->outcome == "completed") return judgeCompleted(input);
+  if (end->outcome != "failed")
+    return {Verdict::kError, "run.end with the outcome \"" + printable(end->outcome) + "\""};
+  if (input.findings.empty()) return {Verdict::kError, "the run says that it failed, and recorded no reason"};
+  return {Verdict::kFailed, ""};
+}
+
+}  // namespace redraft::harness

@@ -1,0 +1,33 @@
+#pragma once
+// From what was seen and found to a verdict: a pure function. The rules: docs/formats.md, "Verdicts and exit codes".
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/evidence.h"
+#include "reports/result.h"
+
+namespace redraft::harness {
+
+struct Judgement {
+  reports::Verdict verdict = reports::Verdict::kError;
+  std::string reason;  // why it is not PASSED, where no finding says so
+};
+
+struct JudgeInput {
+  const Evidence& evidence;
+  const std::vector<reports::Finding>& findings;
+  std::string recordProblem;     // why metrics, digests or memory cannot be read; "": they are whole
+  std::int64_t recordSteps = 0;  // in the metrics
+  std::int64_t plannedSteps = 0;
+  bool wantsGolden = false;
+  std::string goldenProblem;  // why there is no comparison
+};
+
+Judgement judge(const JudgeInput& input);
+
+/// The runner's exit codes for bad input (2) and a missing environment (3): it refused to run.
+bool refusedToRun(const ChildEnd& end);
+
+}  // namespace redraft::harness

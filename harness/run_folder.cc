@@ -1,0 +1,92 @@
+#include "harness/run_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/text.h"
+
+namespace redraft::harness {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxDataFiles = 10'000;
+constexpr std::streamoff kTailBytes = 64 << 10;
+
+[[noreturn]] void refuse(const fs::path& path, const std::error_code& error) {
+  throw Error(ErrorKind::kEnvironment, path.string(), error.message(), "check the disk's space and permissions");
+}
+
+void linkOrCopy(const fs::path& source, const fs::path& destination) {
+  makeDirectories(destination.parent_path().string());
+  std::error_code error;
+  fs::create_hard_link(source, destination, error);
+  if (!error) return;
+  fs::copy_file(source, destination, error);
+  if (error) refuse(destination, error);
+}
+
+}  // namespace
+
+void layData(const DataLink& link, const std::string& folder) {
+  std::error_code error;
+  const fs::path source = fs::canonical(link.source, error);
+  if (error) throwBadInput(link.source, error.message(), "the scenario names this file or folder; see docs/formats.md");
+  const fs::path destination = joinPath(folder, link.destination);
+  if (!fs::is_directory(source)) return linkOrCopy(source, destination);
+  std::size_t files = 0;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(source, error)) {
+    if (!entry.is_regular_file()) continue;
+    if (++files > kMaxDataFiles)
+      throwBadInput(link.source, "holds more than " + std::to_string(kMaxDataFiles) + " files");
+    linkOrCopy(fs::canonical(entry.path()), destination / entry.path().lexically_relative(source));
+  }
+  if (error) throwBadInput(link.source, error.message());
+}
+
+void prepareRunFolder(const std::string& folder, const CasePlan& plan, const golden::EnvironmentReport& environment) {
+  if (fileExists(folder)) throw Error(ErrorKind::kEnvironment, folder, "is there already", "choose another --out");
+  makeDirectories(folder);
+  writeFileAtomically(joinPath(folder, kScenarioFile), plan.scenarioText);
+  writeFileAtomically(joinPath(folder, kTokenFile), plan.token + "\n");
+  writeFileAtomically(joinPath(folder, kEnvironmentFile), pretty(recordToJson(environment)));
+  for (const DataLink& link : plan.links) layData(link, folder);
+}
+
+std::optional<golden::MemoryReport> loadMemoryReport(const std::string& folder) {
+  const std::string path = joinPath(folder, kMemoryFile);
+  if (!fileExists(path)) return std::nullopt;
+  const JsonDocument document = JsonDocument::load(path, JsonDocument::Comments::kRefuse);
+  auto report = recordFromJson<golden::MemoryReport>(document.root(), path);
+  if (report.schema != golden::kMemorySchema)
+    throwBadInput(path, "the schema \"" + printable(report.schema) + "\" is not known",
+                  std::string("expected ") + golden::kMemorySchema);
+  return report;
+}
+
+reports::CaseResult loadCaseResult(const std::string& folder) {
+  const std::string path = joinPath(folder, kResultFile);
+  const JsonDocument document = JsonDocument::load(path, JsonDocument::Comments::kRefuse);
+  auto result = recordFromJson<reports::CaseResult>(document.root(), path);
+  if (result.schema != reports::kCaseSchema)
+    throwBadInput(path, "the schema \"" + printable(result.schema) + "\" is not known",
+                  std::string("expected ") + reports::kCaseSchema);
+  return result;
+}
+
+std::vector<std::string> logTail(const std::string& folder, std::size_t lines) {
+  std::ifstream file(joinPath(folder, kLogFile), std::ios::binary | std::ios::ate);
+  if (!file) return {};
+  const std::streamoff size = file.tellg();
+  file.seekg(std::max<std::streamoff>(0, size - kTailBytes));
+  std::vector<std::string> tail;
+  for (std::string line; std::getline(file, line);)
+    if (!line.empty()) tail.push_back(printable(line, 400));
+  if (tail.size() > lines) tail.erase(tail.begin(), tail.end() - static_cast<std::ptrdiff_t>(lines));
+  return tail;
+}
+
+}  // namespace redraft::harness

@@ -1,0 +1,52 @@
+#pragma once
+// Runs one child over a prepared run folder, and watches it: its output, its event log, its time. Says what happened;
+// what that means is decided elsewhere (attribution.h, judge.h).
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/case_plan.h"
+#include "harness/child_process.h"
+#include "harness/events.h"
+
+namespace redraft::harness {
+
+/// Why the supervisor ended the child.
+enum class Stop { kNone, kNoProgress, kTimeLimit, kInterrupted };
+
+/// What is to be seen while it runs. `step` counts finished steps.
+struct RunProgress {
+  std::int64_t step = 0;
+  std::int64_t tokens = 0;  // trained on so far
+  double seconds = 0;
+};
+using ProgressCallback = std::function<void(const RunProgress&)>;
+
+struct SupervisorOptions {
+  std::string runner;                     // path of redraft-runner
+  std::vector<std::string> wrapper = {};  // put before it: a debugger's command line
+  std::chrono::milliseconds look{25};     // how often the event log is looked at
+  std::chrono::milliseconds grace{2000};  // from one signal to the next, harsher one
+  ProgressCallback onProgress;            // on the calling thread, at most every 200 ms
+};
+
+struct Observation {
+  EventLog log;
+  ChildEnd end;
+  Stop stop = Stop::kNone;
+  double seconds = 0;                // wall time of the child
+  std::vector<std::string> threads;  // at a stop for time: each thread's name, state and kernel wait channel
+};
+
+/// Returns when the child has ended; it always does. Throws Error(kEnvironment) when it cannot be started or its output
+/// cannot be kept; the child is gone then too.
+Observation supervise(const std::string& folder, const CasePlan& plan, const SupervisorOptions& options);
+
+/// The program beside this one. Throws Error(kEnvironment) with the remedy when it is not there.
+std::string findRunner(const std::string& given);
+
+}  // namespace redraft::harness

@@ -1,0 +1,163 @@
+#pragma once
+// What the harness found, as every printer shows it. One model: a printer is a pure function from it to text. The JSON
+// keys are declared here, once.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/record.h"
+
+namespace redraft::reports {
+
+inline constexpr const char* kCaseSchema = "redraft.case/1";
+inline constexpr const char* kReportSchema = "redraft.report/1";
+
+enum class Verdict { kPassed, kFailed, kCrashed, kHung, kIncomparable, kSkipped, kAborted, kError };
+
+}  // namespace redraft::reports
+
+template <>
+struct redraft::NameTable<redraft::reports::Verdict> {
+  using Verdict = reports::Verdict;
+  static constexpr std::pair<Verdict, const char*> kNames[] = {{Verdict::kPassed, "PASSED"},
+                                                               {Verdict::kFailed, "FAILED"},
+                                                               {Verdict::kCrashed, "CRASHED"},
+                                                               {Verdict::kHung, "HUNG"},
+                                                               {Verdict::kIncomparable, "INCOMPARABLE"},
+                                                               {Verdict::kSkipped, "SKIPPED"},
+                                                               {Verdict::kAborted, "ABORTED"},
+                                                               {Verdict::kError, "ERROR"}};
+};
+
+namespace redraft::reports {
+
+/// A look-alike that the evidence excludes.
+struct RuledOut {
+  std::string id, because;
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("id", id);
+    visit("because", because);
+  }
+};
+
+struct Finding {
+  std::string id;     // docs/formats.md, "Findings"
+  std::string title;  // one line: what happened, with names and numbers
+  std::string role;
+  std::int64_t step = -1;
+  std::string phase;
+  std::optional<int> device;
+  std::vector<std::string> details;    // lines: the exception's text, last sync points, parameters that differ …
+  std::vector<std::int64_t> evidence;  // sequence numbers in events.jsonl
+  std::vector<RuledOut> ruledOut;
+  std::string signature;  // what a replay has to bring back
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("id", id);
+    visit("title", title);
+    visit.unless("role", role, "");
+    visit.unless("step", step, -1);
+    visit.unless("phase", phase, "");
+    visit("device", device);
+    visit.unless("details", details, std::vector<std::string>());
+    visit("evidence", evidence);
+    visit("ruled_out", ruledOut);
+    visit("signature", signature);
+  }
+};
+
+struct Expectation {
+  Verdict verdict = Verdict::kPassed;
+  std::string finding;  // id of the first finding; "": none asked for
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("verdict", verdict);
+    visit.unless("finding", finding, "");
+  }
+};
+
+struct Figures {
+  std::int64_t steps = 0;
+  double seconds = 0;                             // wall time of the child
+  std::map<std::string, double> tokensPerSecond;  // role, and "all": median over the steps
+  std::optional<double> firstLoss, lastLoss;
+  std::optional<double> acceptLength;             // mean accepted length of the evaluation
+  std::map<std::string, std::int64_t> peakBytes;  // device → bytes
+  std::map<std::string, double> throughputRatio;  // role → this run / golden, of the medians
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("steps", steps);
+    visit("seconds", seconds);
+    visit("tokens_per_second", tokensPerSecond);
+    visit("first_loss", firstLoss);
+    visit("last_loss", lastLoss);
+    visit("accept_length", acceptLength);
+    visit("peak_bytes", peakBytes);
+    visit("throughput_ratio", throughputRatio);
+  }
+};
+
+struct CaseResult {
+  std::string schema = kCaseSchema;
+  std::string name, description;
+  Verdict verdict = Verdict::kAborted;
+  Expectation expected;
+  std::string reason;  // why the verdict is not PASSED or FAILED: what ended the child, what the golden lacks
+  std::string golden;  // what it was compared with, and how that came out; "": nothing
+  std::string ended;   // "exited 0", "signal 11 (SIGSEGV)"; "": never started
+  std::vector<Finding> findings;  // the cause first
+  std::string runFolder, replay;  // the command that runs it again
+  std::string digest;             // over everything that has to come back bit for bit; "": the record is not whole
+  Figures figures;
+
+  /// Verdict and first finding are those of the scenario.
+  bool asExpected() const;
+
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("schema", schema);
+    visit("name", name);
+    visit("description", description);
+    visit("verdict", verdict);
+    visit("expected", expected);
+    visit.unless("reason", reason, "");
+    visit.unless("golden", golden, "");
+    visit.unless("ended", ended, "");
+    visit("findings", findings);
+    visit("run_folder", runFolder);
+    visit("replay", replay);
+    visit.unless("digest", digest, "");
+    visit("figures", figures);
+  }
+};
+
+struct SuiteResult {
+  std::string schema = kReportSchema;
+  std::string version, commit, started, folder;
+  double seconds = 0;
+  bool complete = false;          // every planned case has ended
+  std::vector<CaseResult> cases;  // in the order of the plan; not yet ended: ABORTED
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("schema", schema);
+    visit("version", version);
+    visit("commit", commit);
+    visit("started", started);
+    visit("folder", folder);
+    visit("seconds", seconds);
+    visit("complete", complete);
+    visit("cases", cases);
+  }
+};
+
+/// "24 cases: 24 as expected (17 PASSED, 7 FAILED)".
+std::string summaryLine(const SuiteResult& suite);
+
+bool allAsExpected(const SuiteResult& suite);
+
+}  // namespace redraft::reports

@@ -1,0 +1,13 @@
+#include "scenarios/cli/command.h"
+
+namespace redraft::scenarios {
+
+std::vector<std::unique_ptr<Command>> allCommands() {
+  std::vector<std::unique_ptr<Command>> commands;
+  for (const auto make : {makeListCommand, makeShowCommand, makeRunCommand, makeReplayCommand, makeCompareCommand,
+                          makeBlessCommand, makeAuditCommand, makeDoctorCommand})
+    commands.push_back(make());
+  return commands;
+}
+
+}  // namespace redraft::scenarios

@@ -1,0 +1,89 @@
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "golden/golden.h"
+#include "reports/layout.h"
+#include "reports/result.h"
+#include "scenarios/cli/command.h"
+#include "scenarios/cli/common.h"
+
+namespace redraft::scenarios {
+namespace {
+
+std::string outcomeOf(const reports::CaseResult& result) {
+  return std::string(enumName(result.verdict)) + (result.findings.empty() ? "" : " " + result.findings.front().id);
+}
+
+/// What changed between two results of one scenario; "" when nothing did.
+std::string changeOf(const reports::CaseResult& before, const reports::CaseResult& now) {
+  if (outcomeOf(before) != outcomeOf(now)) return outcomeOf(before) + " → " + outcomeOf(now);
+  if (before.digest != now.digest) return "other numbers";
+  return "";
+}
+
+std::string throughputOf(const reports::CaseResult& before, const reports::CaseResult& now) {
+  const auto a = before.figures.tokensPerSecond.find("all"), b = now.figures.tokensPerSecond.find("all");
+  if (a == before.figures.tokensPerSecond.end() || b == now.figures.tokensPerSecond.end() || a->second <= 0) return "";
+  return reports::formatRate(a->second) + " → " + reports::formatRate(b->second) + " (" +
+         reports::formatNumber(b->second / a->second, 3) + " ×)";
+}
+
+class CompareCommand : public Command {
+ public:
+  const char* name() const override { return "compare"; }
+  const char* help() const override {
+    return "Compare two runs, two goldens, one of each, or two reports: first step and gradients that differ";
+  }
+
+  void declare(CLI::App& app) override {
+    app.add_option("a", a_, "run folder, golden file, report.json or suite folder")->required()->type_name("A");
+    app.add_option("b", b_, "likewise")->required()->type_name("B");
+  }
+
+  int run() override {
+    const bool reportA = isReport(a_) || isSuiteFolder(a_), reportB = isReport(b_) || isSuiteFolder(b_);
+    if (reportA != reportB)
+      throwBadInput(reportA ? b_ : a_, "cannot be compared with a report",
+                    "compare two reports, or two runs or goldens");
+    return reportA ? compareReports() : compareRecords();
+  }
+
+ private:
+  int compareRecords() const {
+    const golden::Record a = golden::loadRecord(a_), b = golden::loadRecord(b_);
+    const golden::NumericsComparison numbers = golden::compareNumerics(a, b);
+    printOut(golden::describe(numbers) + "\n" + golden::describe(golden::compareThroughput(a, b)) + "\n");
+    return numbers.outcome == golden::Outcome::kEqual ? kExitAsExpected : kExitUnexpected;
+  }
+
+  int compareReports() const {
+    const reports::SuiteResult a = loadReportOrSuite(a_), b = loadReportOrSuite(b_);
+    std::map<std::string, const reports::CaseResult*> before;
+    for (const reports::CaseResult& each : a.cases) before[each.name] = &each;
+    std::vector<std::vector<std::string>> rows;
+    bool equal = true;
+    const auto add = [&](const std::string& name, const std::string& change, const std::string& throughput) {
+      equal = equal && change.empty();
+      rows.push_back({change.empty() ? "same" : "DIFFERS", name, change, throughput});
+    };
+    for (const reports::CaseResult& now : b.cases) {
+      const auto found = before.find(now.name);
+      if (found == before.end())
+        add(now.name, "only in B: " + outcomeOf(now), "");
+      else
+        add(now.name, changeOf(*found->second, now), throughputOf(*found->second, now));
+      if (found != before.end()) before.erase(found);
+    }
+    for (const auto& [name, result] : before) add(name, "only in A: " + outcomeOf(*result), "");
+    for (const std::string& line : reports::alignColumns(rows, "  ", {})) printOut(line + "\n");
+    return equal ? kExitAsExpected : kExitUnexpected;
+  }
+
+  std::string a_, b_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> makeCompareCommand() { return std::make_unique<CompareCommand>(); }
+
+}  // namespace redraft::scenarios

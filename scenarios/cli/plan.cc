@@ -1,0 +1,98 @@
+#include "scenarios/cli/plan.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/record.h"
+#include "base/text.h"
+#include "harness/run_folder.h"
+
+namespace redraft::scenarios {
+namespace {
+
+constexpr std::size_t kMaxTokenBytes = 256;
+
+harness::CasePlan planOfRelocated(const Scenario& scenario) {
+  harness::CasePlan plan;
+  plan.name = scenario.name;
+  plan.description = scenario.description;
+  plan.scenarioText = pretty(resolvedScenario(scenario));
+  plan.token = freeScheduleToken(scenario);
+  plan.topology = scenario.topology.resolve();
+  plan.threads = scenario.threads;
+  plan.steps = scenario.training.steps;
+  plan.hangSeconds = scenario.limits.hangSeconds;
+  plan.seconds = scenario.limits.seconds;
+  plan.expected.verdict = *enumFromName<reports::Verdict>(scenario.expect.verdict);
+  plan.expected.finding = scenario.expect.finding;
+  plan.golden = scenario.golden;
+  return plan;
+}
+
+bool selects(const std::string& filter, const std::string& name) { return filter == name || globMatch(filter, name); }
+
+}  // namespace
+
+harness::CasePlan planOf(Scenario scenario) {
+  const std::vector<DataLink> links = relocateData(scenario);
+  harness::CasePlan plan = planOfRelocated(scenario);
+  for (const DataLink& link : links) plan.links.push_back({link.source, link.destination});
+  return plan;
+}
+
+harness::CasePlan planOfRun(const std::string& folder) {
+  const std::string path = joinPath(folder, harness::kScenarioFile);
+  if (!fileExists(path))
+    throwBadInput(folder, std::string("not a run folder: it holds no ") + harness::kScenarioFile,
+                  "name the folder of one case, as the report does");
+  const Scenario scenario = loadResolvedScenario(path);
+  harness::CasePlan plan = planOfRelocated(scenario);
+  const std::string recorded = readFile(joinPath(folder, harness::kTokenFile), kMaxTokenBytes);
+  if (recorded != plan.token + "\n")
+    throwBadInput(joinPath(folder, harness::kTokenFile), "the token does not fit the scenario beside it",
+                  "one of the two was edited: expected " + plan.token);
+  for (const std::string& data : {scenario.data.path, scenario.target.checkpoint})
+    if (!data.empty()) plan.links.push_back({joinPath(folder, data), data});
+  return plan;
+}
+
+std::vector<Scenario> selectScenarios(const std::vector<StoredScenario>& all, const std::vector<std::string>& filters) {
+  std::vector<std::string> names;
+  for (const StoredScenario& each : all) names.push_back(each.scenario.name);
+  for (const std::string& filter : filters) {
+    const auto hit = [&](const std::string& name) { return selects(filter, name); };
+    if (std::any_of(names.begin(), names.end(), hit)) continue;
+    const std::string near = nearest(filter, names);
+    throwBadInput("--filter", "\"" + printable(filter) + "\" selects no scenario",
+                  near.empty() ? "see `redraft list`" : "did you mean \"" + near + "\"?");
+  }
+  std::vector<Scenario> selected;
+  for (const StoredScenario& each : all) {
+    const auto hit = [&](const std::string& filter) { return selects(filter, each.scenario.name); };
+    if (filters.empty() || std::any_of(filters.begin(), filters.end(), hit)) selected.push_back(each.scenario);
+  }
+  return selected;
+}
+
+std::vector<Scenario> applyToken(const std::vector<Scenario>& scenarios, const std::string& token) {
+  const std::vector<std::string> parts = split(token, '/');
+  const bool digits = parts.size() == 4 && !parts[3].empty() && parts[3].size() <= 18 &&
+                      parts[3].find_first_not_of("0123456789") == std::string::npos;
+  if (!digits || parts[0] != "free" || parts[1] != "1")
+    throwBadInput("--schedule", "\"" + printable(token) + "\" is no token that is known here",
+                  "write free/1/<configuration hash>/<seed>, as in a run's schedule.token");
+  std::vector<Scenario> fitting;
+  for (Scenario scenario : scenarios) {
+    scenario.seed = std::stoull(parts[3]);
+    Scenario relocated = scenario;
+    relocateData(relocated);
+    if (freeScheduleToken(relocated) == token) fitting.push_back(std::move(scenario));
+  }
+  if (fitting.empty())
+    throwBadInput("--schedule", "no selected scenario has the configuration of this token",
+                  "`redraft replay RUN` runs a recorded run with its own scenario");
+  return fitting;
+}
+
+}  // namespace redraft::scenarios

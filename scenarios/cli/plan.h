@@ -1,0 +1,26 @@
+#pragma once
+// From scenarios to what the harness runs.
+
+#include <string>
+#include <vector>
+
+#include "harness/case_plan.h"
+#include "scenarios/spec/store.h"
+
+namespace redraft::scenarios {
+
+/// The plan of a scenario whose paths are absolute.
+harness::CasePlan planOf(Scenario scenario);
+
+/// The plan of a recorded run, from its folder alone. Throws Error(kBadInput) when the folder is no run's, or its token
+/// does not fit its scenario.
+harness::CasePlan planOfRun(const std::string& folder);
+
+/// The scenarios that a filter selects: a whole name, or a glob where '*' crosses '/'. An empty list of filters selects
+/// all. Throws Error(kBadInput) when a filter selects nothing.
+std::vector<Scenario> selectScenarios(const std::vector<StoredScenario>& all, const std::vector<std::string>& filters);
+
+/// Those of `scenarios` that a token is for, with its seed. Throws Error(kBadInput) when there are none.
+std::vector<Scenario> applyToken(const std::vector<Scenario>& scenarios, const std::string& token);
+
+}  // namespace redraft::scenarios

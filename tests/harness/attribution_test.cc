@@ -1,0 +1,233 @@
+// Each detector sees its fault, and is not taken in by the look-alike.
+#include "harness/attribution.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/harness/event_builder.h"
+
+namespace redraft::harness {
+namespace {
+
+const std::string kFxText =
+    "Detected that you are using FX to symbolically trace a dynamo-optimized function. This is not supported at the "
+    "moment.";
+
+std::vector<std::string> idsOf(const std::vector<reports::Finding>& findings) {
+  std::vector<std::string> ids;
+  for (const reports::Finding& each : findings) ids.push_back(each.id);
+  return ids;
+}
+
+bool rulesOut(const reports::Finding& finding, const std::string& id) {
+  for (const reports::RuledOut& each : finding.ruledOut)
+    if (each.id == id) return true;
+  return false;
+}
+
+DriverCall foreignLaunch() {
+  DriverCall launch = launchOf("attention_forward", 7, 400);
+  launch.objectDevice = 6;
+  launch.objectContext = 106;
+  return launch;
+}
+
+EventBuilder sharedHandle(std::optional<int> passed) {
+  DriverCall load = launchOf("attention", 6);
+  load.call = "module_load";
+  EventBuilder events;
+  events.cache("drafter[0]", "load", 6, 106)
+      .add("drafter[0]", 0, "drafter_forward", load)
+      .cache("drafter[1]", "hit", passed, 107)
+      .add("drafter[1]", 0, "drafter_forward", foreignLaunch())
+      .exception("drafter[1]", "drafter_forward", "invalid resource handle", 400, 7)
+      .end("failed");
+  return events;
+}
+
+TEST(AttributionTest, AHandleOfAnotherDeviceIsASharedHandleWhenTheCallSiteSaidWhereItIs) {
+  const auto findings = attribute(sharedHandle(7).build());
+  ASSERT_EQ(idsOf(findings), std::vector<std::string>{"kernel-cache/shared-handle"});
+  const reports::Finding& finding = findings[0];
+  EXPECT_EQ(finding.role, "drafter[1]");
+  EXPECT_EQ(finding.device, 7);
+  EXPECT_EQ(finding.signature, "kernel-cache/shared-handle|refused|drafter[1]|0|drafter_forward|400");
+  EXPECT_EQ(finding.evidence, (std::vector<std::int64_t>{6, 5, 4, 7}));  // launch, look-up, load, exception
+  EXPECT_TRUE(rulesOut(finding, "kernel-cache/device-not-passed"));
+  EXPECT_TRUE(rulesOut(finding, "compiler/process-wide-tracing-flag"));
+}
+
+TEST(AttributionTest, TheSameIsTheHalfFixWhenTheCallSitePassesNoDevice) {
+  const auto findings = attribute(sharedHandle(std::nullopt).build());
+  ASSERT_EQ(idsOf(findings), std::vector<std::string>{"kernel-cache/device-not-passed"});
+  EXPECT_TRUE(rulesOut(findings[0], "kernel-cache/shared-handle"));
+}
+
+TEST(AttributionTest, ARefusedLaunchOnTheFunctionsOwnDeviceIsNotTheCaches) {
+  EventBuilder events;
+  events.add("drafter[1]", 0, "drafter_forward", launchOf("attention_forward", 7, 400))
+      .exception("drafter[1]", "drafter_forward", "invalid resource handle", 400, 7)
+      .end("failed");
+  EXPECT_EQ(idsOf(attribute(events.build())), std::vector<std::string>{"exception/unattributed"});
+}
+
+TEST(AttributionTest, FxTextWhileAnotherRoleCompilesIsTheProcessWideFlag) {
+  EventBuilder events;
+  events.cache("drafter[0]", "compile_begin", 6, 106)
+      .cache("drafter[1]", "hit", 7, 107)
+      .exception("drafter[1]", "drafter_forward", kFxText)
+      .cache("drafter[0]", "compile_end", 6, 106)
+      .end("failed");
+  const auto findings = attribute(events.build());
+  ASSERT_EQ(idsOf(findings), std::vector<std::string>{"compiler/process-wide-tracing-flag"});
+  EXPECT_EQ(findings[0].role, "drafter[1]");
+  EXPECT_NE(findings[0].title.find("drafter[0] is compiling attention"), std::string::npos) << findings[0].title;
+  EXPECT_EQ(findings[0].evidence, (std::vector<std::int64_t>{5, 3}));
+  EXPECT_TRUE(rulesOut(findings[0], "kernel-cache/shared-handle"));
+}
+
+TEST(AttributionTest, FxTextInTheThreadThatCompilesIsAProgramThatReallyTraces) {
+  EventBuilder events;
+  events.cache("drafter[1]", "compile_begin", 7, 107).exception("drafter[1]", "drafter_forward", kFxText).end("failed");
+  EXPECT_EQ(idsOf(attribute(events.build())), std::vector<std::string>{"exception/unattributed"});
+}
+
+TEST(AttributionTest, FxTextAfterTheCompileHasEndedIsNotTheRace) {
+  EventBuilder events;
+  events.cache("drafter[0]", "compile_begin", 6, 106)
+      .cache("drafter[0]", "compile_end", 6, 106)
+      .exception("drafter[1]", "drafter_forward", kFxText)
+      .end("failed");
+  EXPECT_EQ(idsOf(attribute(events.build())), std::vector<std::string>{"exception/unattributed"});
+}
+
+DriverCall maskLaunch() {
+  DriverCall launch = launchOf("attention_forward", 7);
+  launch.foreign = {{"block_mask.indices", 6, 512, false}};
+  return launch;
+}
+
+TEST(AttributionTest, AMaskOfAnotherDeviceIsFoundWhereItIsSilent) {
+  EventBuilder events;
+  events.add("drafter[1]", 0, "drafter_forward", maskLaunch())
+      .add("drafter[1]", 1, "drafter_forward", maskLaunch())
+      .end("completed");
+  const auto findings = attribute(events.build());
+  ASSERT_EQ(idsOf(findings), std::vector<std::string>{"mask/other-device"});
+  EXPECT_EQ(findings[0].signature, "mask/other-device|silent|drafter[1]|0|drafter_forward|0");
+  EXPECT_EQ(findings[0].evidence, (std::vector<std::int64_t>{3, 4}));
+}
+
+TEST(AttributionTest, AMaskOfAnotherDeviceIsFoundWhereItPoisonsTheProcess) {
+  DriverCall synchronize = launchOf("", 6, 700);
+  synchronize.call = "synchronize";
+  EventBuilder events;
+  events.add("drafter[1]", 0, "drafter_forward", maskLaunch())
+      .add("drafter[0]", 0, "backward", synchronize)
+      .exception("drafter[0]", "backward", "an illegal memory access was encountered", 700, 6)
+      .end("failed");
+  const auto findings = attribute(events.build());
+  ASSERT_EQ(idsOf(findings), std::vector<std::string>{"mask/other-device"});
+  EXPECT_EQ(findings[0].role, "drafter[1]") << "the culprit, not the innocent role that saw the 700";
+  EXPECT_EQ(findings[0].signature, "mask/other-device|poisoned|drafter[1]|0|drafter_forward|700");
+}
+
+TEST(AttributionTest, TwoDevicesInOneOperationOfARecomputationAreFound) {
+  EventBuilder events;
+  events
+      .exception("drafter[1]", "recompute",
+                 "Expected all tensors to be on the same device, but found sim:7 and sim:6 (when checking mm)")
+      .end("failed");
+  const auto findings = attribute(events.build());
+  ASSERT_EQ(idsOf(findings), std::vector<std::string>{"recompute/other-device"});
+  EXPECT_NE(findings[0].title.find("device 6 current, where the forward ran on device 7"), std::string::npos)
+      << findings[0].title;
+}
+
+TEST(AttributionTest, TheSameErrorOutsideOfARecomputationIsNotTheRecomputations) {
+  EventBuilder events;
+  events.exception("drafter[1]", "drafter_forward", "found sim:7 and sim:6").end("failed");
+  EXPECT_EQ(idsOf(attribute(events.build())), std::vector<std::string>{"exception/unattributed"});
+}
+
+TEST(AttributionTest, AnErrorOfAnotherKindInARecomputationIsUnattributed) {
+  EventBuilder events;
+  events.exception("drafter[1]", "recompute", "out of memory on sim:7", 2, 7).end("failed");
+  EXPECT_EQ(idsOf(attribute(events.build())), std::vector<std::string>{"exception/unattributed"});
+}
+
+DriverCall copyOf(int from, int to) {
+  DriverCall copy = launchOf("", from);
+  copy.call = "copy";
+  copy.from = from;
+  copy.to = to;
+  copy.bytes = 64;
+  return copy;
+}
+
+TEST(AttributionTest, ACopyOverAnEdgeOutsideTheTopologyIsForeignAccess) {
+  EventBuilder events;
+  events.add("drafter[1]", 0, "hand_off", copyOf(7, 0)).end("completed");
+  EXPECT_EQ(idsOf(attribute(events.build())), std::vector<std::string>{"affinity/foreign-access"});
+}
+
+TEST(AttributionTest, CopiesOverAllowedEdgesAndWithTheHostAreNot) {
+  EventBuilder events;
+  events.add("drafter[1]", 0, "hand_off", copyOf(0, 7))
+      .add("drafter[1]", 0, "hand_off", copyOf(-1, 7))
+      .add("drafter[1]", 0, "hand_off", copyOf(7, 7))
+      .end("completed");
+  EXPECT_TRUE(attribute(events.build()).empty());
+}
+
+TEST(AttributionTest, ReplicasThatDifferAreFoundWhateverTheRunnerSays) {
+  EventBuilder events;
+  events.add("drafter[0]", 4, "optimizer", ReplicaCheck{true, {{"drafter[0]", "a"}, {"drafter[1]", "b"}}})
+      .end("completed");
+  const auto findings = attribute(events.build());
+  ASSERT_EQ(idsOf(findings), std::vector<std::string>{"replicas/drift"});
+  EXPECT_EQ(findings[0].step, 4);
+}
+
+TEST(AttributionTest, EqualReplicasAreNot) {
+  EventBuilder events;
+  events.add("drafter[0]", 4, "optimizer", ReplicaCheck{true, {{"drafter[0]", "a"}, {"drafter[1]", "a"}}})
+      .end("completed");
+  EXPECT_TRUE(attribute(events.build()).empty());
+}
+
+TEST(AttributionTest, MemoryOnADeviceThatARoleMayNotCopyToIsStray) {
+  EventBuilder events;
+  Evidence evidence = events.end("completed").build();
+  evidence.memory.emplace();
+  evidence.memory->roles = {{"drafter[1]", {{"7", 100}, {"6", 10}}}};
+  EXPECT_TRUE(attribute(evidence).empty());
+  evidence.memory->roles["drafter[1]"]["0"] = 64;
+  const auto findings = attribute(evidence);
+  ASSERT_EQ(idsOf(findings), std::vector<std::string>{"memory/stray-allocation"});
+  EXPECT_EQ(findings[0].device, 0);
+}
+
+TEST(AttributionTest, AHangNamesTheRoleThatStandsStillLongest) {
+  EventBuilder events;
+  events.add("drafter[0]", 3, "all_reduce", SyncMark{"collective_enter", 3})
+      .add("drafter[1]", 3, "backward", SyncMark{"kernel_launch", 9});
+  Evidence evidence = events.build();
+  evidence.seen.stop = Stop::kNoProgress;
+  const auto findings = attribute(evidence);
+  ASSERT_EQ(idsOf(findings), std::vector<std::string>{"hang/no-progress"});
+  EXPECT_EQ(findings[0].role, "drafter[0]");
+  EXPECT_EQ(findings[0].details.size(), 2u);
+}
+
+TEST(AttributionTest, ACrashShowsTheStackThatTheRunnerWrote) {
+  EventBuilder events;
+  Evidence evidence = events.build();
+  evidence.seen.end = {true, 11};
+  evidence.logTail = {"noise", "redraft-runner: fatal signal 11 (SIGSEGV)", "#0 redraft::model::step() step.cc:12"};
+  const auto findings = attribute(evidence);
+  ASSERT_EQ(idsOf(findings), std::vector<std::string>{"crash/signal"});
+  EXPECT_EQ(findings[0].details, (std::vector<std::string>{evidence.logTail[1], evidence.logTail[2]}));
+}
+
+}  // namespace
+}  // namespace redraft::harness

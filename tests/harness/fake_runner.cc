@@ -1,0 +1,209 @@
+// A runner without a training stack: does what the script in its scenario says. The script is `fault.script` of
+// scenario.resolved.json, a list of words; without one it trains `training.steps` steps and ends well.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/safetensors.h"
+#include "base/text.h"
+#include "golden/run_files.h"
+#include "harness/events.h"
+#include "harness/run_folder.h"
+
+namespace redraft::harness {
+namespace {
+
+class FakeRun {
+ public:
+  explicit FakeRun(std::string folder)
+      : folder_(std::move(folder)),
+        document_(JsonDocument::load(joinPath(folder_, kScenarioFile))),
+        events_(joinPath(folder_, kEventsFile)) {}
+
+  int run() {
+    const Json& scenario = document_.root();
+    Json script = {"begin", "train", "files", "end completed"};
+    if (scenario.contains("fault") && scenario["fault"].contains("script")) script = scenario["fault"]["script"];
+    for (const Json& words : script) act(words.get<std::string>());
+    return exitCode_;
+  }
+
+ private:
+  void act(const std::string& words) {
+    const std::size_t space = words.find(' ');
+    const std::string verb = words.substr(0, space), rest = space == std::string::npos ? "" : words.substr(space + 1);
+    const auto action = actions().find(verb);
+    if (action == actions().end()) throwBadInput("script", "no action \"" + verb + "\"");
+    action->second(*this, rest);
+  }
+
+  static const std::map<std::string, std::function<void(FakeRun&, const std::string&)>>& actions() {
+    static const std::map<std::string, std::function<void(FakeRun&, const std::string&)>> table = {
+        {"begin", [](FakeRun& run, const std::string& schema) { run.begin(schema); }},
+        {"train", [](FakeRun& run, const std::string&) { run.train(); }},
+        {"files", [](FakeRun& run, const std::string&) { run.metrics(), run.digests(), run.memory(); }},
+        {"metrics", [](FakeRun& run, const std::string& schema) { run.metrics(schema); }},
+        {"digests", [](FakeRun& run, const std::string&) { run.digests(); }},
+        {"memory", [](FakeRun& run, const std::string&) { run.memory(); }},
+        {"loss", [](FakeRun& run, const std::string& loss) { run.loss_ = std::stod(loss); }},
+        {"steps", [](FakeRun& run, const std::string& steps) { run.steps_ = std::stoi(steps); }},
+        {"exception", [](FakeRun& run, const std::string& what) { run.exception(what); }},
+        {"end", [](FakeRun& run, const std::string& outcome) { run.end(outcome); }},
+        {"exit", [](FakeRun&, const std::string& code) { ::_exit(std::stoi(code)); }},
+        {"signal", [](FakeRun&, const std::string& number) { ::raise(std::stoi(number)); }},
+        {"say", [](FakeRun&, const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }},
+        {"spam", [](FakeRun&, const std::string& mebibytes) { spam(std::stoi(mebibytes)); }},
+        {"hang", [](FakeRun&, const std::string&) { hang(); }},
+        {"ignore", [](FakeRun&, const std::string& number) { ::signal(std::stoi(number), SIG_IGN); }},
+        {"babble", [](FakeRun& run, const std::string&) { run.forever(DriverCall{}); }},
+        {"march",
+         [](FakeRun& run, const std::string&) {
+           run.forever(SyncMark{"step_begin", 0});
+         }},
+        {"torn", [](FakeRun& run, const std::string&) { run.raw("{\"seq\":"); }},
+        {"gap",
+         [](FakeRun& run, const std::string&) { run.raw("{\"seq\":99,\"ns\":0,\"thread\":1,\"type\":\"step\"}\n"); }},
+        {"grandchild", [](FakeRun&, const std::string&) { grandchild(); }},
+        {"close", [](FakeRun&, const std::string&) { ::close(STDOUT_FILENO), ::close(STDERR_FILENO); }},
+    };
+    return table;
+  }
+
+  void begin(const std::string& schema) {
+    RunBegin begin;
+    if (!schema.empty()) begin.schema = schema;
+    begin.scenario = document_.root().value("name", "fake");
+    begin.pid = ::getpid();
+    begin.backend = "sim";
+    events_.write({}, begin);
+    write("drafter[0]", -1, "", RoleBegin{6});
+    write("drafter[1]", -1, "", RoleBegin{7});
+    steps_ = document_.root().contains("training") ? document_.root()["training"].value("steps", 3) : 3;
+  }
+
+  void write(const std::string& role, std::int64_t step, const std::string& phase, EventBody body) {
+    EventHead head;
+    head.role = role;
+    head.step = step;
+    head.phase = phase;
+    events_.write(head, std::move(body));
+  }
+
+  void train() {
+    for (int step = 0; step < steps_; ++step) {
+      write("drafter[0]", step, "drafter_forward", SyncMark{"step_begin", step});
+      write("drafter[0]", step, "loss", StepDone{loss_, 0});
+    }
+  }
+
+  void exception(const std::string& what) {
+    ExceptionSeen seen;
+    seen.what = what;
+    seen.exception = "std::runtime_error";
+    write("drafter[1]", 1, "drafter_forward", seen);
+  }
+
+  void end(const std::string& outcome) {
+    events_.write({}, RunEnd{outcome, steps_});
+    exitCode_ = outcome == "completed" ? 0 : 1;
+  }
+
+  void metrics(const std::string& schema = "") {
+    LineWriter lines(joinPath(folder_, kMetricsFile));
+    lines.append(oneLine(Json{{"schema", schema.empty() ? "redraft.metrics/1" : schema},
+                              {"scenario", document_.root().value("name", "fake")},
+                              {"numerics_class", {{"isa", "avx2"}, {"libtorch", "none"}, {"device", "fake"}}}}));
+    for (int step = 0; step < steps_; ++step) {
+      Json line = {{"step", step}};
+      for (const char* name : {"loss", "accuracy", "prefix_acceptance", "grad_norm", "learning_rate"})
+        line[name] = toHexFloat(loss_);
+      line["tokens"] = 128;
+      line["seconds"] = 0.01;
+      line["parameters_hash"] = hashText(toHexFloat(loss_));
+      line["roles"] = Json::object();
+      lines.append(oneLine(line));
+    }
+  }
+
+  void digests() const {
+    const double value[1] = {loss_};
+    const float sketch[16] = {static_cast<float>(loss_)};
+    const unsigned char hash[16] = {1};
+    std::vector<NamedTensor> tensors;
+    const auto add = [&](int step, const char* name, Dtype dtype, std::vector<std::int64_t> shape, const void* data,
+                         std::size_t bytes) {
+      tensors.push_back({"step." + std::to_string(step) + ".grad." + name,
+                         {dtype, std::move(shape), static_cast<const std::byte*>(data), bytes}});
+    };
+    for (int step = 0; step < steps_; ++step) {
+      add(step, "l2", Dtype::kF64, {1}, value, sizeof value);
+      add(step, "max", Dtype::kF64, {1}, value, sizeof value);
+      add(step, "hash", Dtype::kU8, {1, 16}, hash, sizeof hash);
+      add(step, "sketch", Dtype::kF32, {1, 16}, sketch, sizeof sketch);
+    }
+    writeSafetensors(joinPath(folder_, "digests.bin"), tensors,
+                     {{"schema", "redraft.digests/1"}, {"parameters", "[\"w\"]"}});
+  }
+
+  void memory() const {
+    golden::MemoryReport report;
+    report.devices = {{6, 0, 1024, 0, 1}};
+    writeFileAtomically(joinPath(folder_, kMemoryFile), pretty(recordToJson(report)));
+  }
+
+  void raw(const std::string& bytes) const {
+    std::FILE* file = std::fopen(joinPath(folder_, kEventsFile).c_str(), "ab");
+    REDRAFT_CHECK(file != nullptr && std::fputs(bytes.c_str(), file) >= 0, "the event log cannot be written");
+    std::fclose(file);
+  }
+
+  template <class Body>
+  [[noreturn]] void forever(const Body& body) {
+    for (;;) write("drafter[0]", 0, "backward", body);
+  }
+
+  [[noreturn]] static void hang() {
+    for (;;) ::pause();
+  }
+
+  static void spam(int mebibytes) {
+    const std::string block(1u << 20, 'x');
+    for (int i = 0; i < mebibytes; ++i) std::fwrite(block.data(), 1, block.size(), stderr);
+    std::fputs("\nthe last words\n", stderr);
+  }
+
+  /// Keeps the output open, and outlives this process unless its group is ended.
+  static void grandchild() {
+    const pid_t pid = ::fork();
+    if (pid == 0) hang();
+    std::fprintf(stderr, "grandchild %d\n", static_cast<int>(pid));
+  }
+
+  std::string folder_;
+  JsonDocument document_;
+  EventWriter events_;
+  double loss_ = 2.5;
+  int steps_ = 0;
+  int exitCode_ = 0;
+};
+
+}  // namespace
+}  // namespace redraft::harness
+
+int main(int argc, char** argv) {
+  if (argc != 3 || std::string(argv[1]) != "run") return 2;
+  try {
+    return redraft::harness::FakeRun(argv[2]).run();
+  } catch (const redraft::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return error.kind() == redraft::ErrorKind::kBadInput ? 2 : 3;
+  }
+}

@@ -1,0 +1,182 @@
+// The printers' output is pinned: whoever changes it changes these texts, on purpose.
+#include "reports/printers.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace redraft::reports {
+namespace {
+
+SuiteResult sampleSuite() {
+  CaseResult passed;
+  passed.name = "dual-drafter";
+  passed.description = "Two drafters";
+  passed.verdict = Verdict::kPassed;
+  passed.golden = "dual-drafter (cpu): equal bit for bit";
+  passed.ended = "exited 0";
+  passed.runFolder = "runs/s/dual-drafter";
+  passed.replay = "redraft replay 'runs/s/dual-drafter'";
+  passed.digest = "00ff";
+  passed.figures = {12, 1.5, {{"all", 19400}}, 5.5, 2.25, 3.5, {{"6", 1024}}, {}};
+
+  CaseResult caught = passed;
+  caught.name = "dual-drafter/shared-kernel-cache";
+  caught.verdict = Verdict::kFailed;
+  caught.expected = {Verdict::kFailed, "kernel-cache/shared-handle"};
+  caught.golden = caught.digest = "";
+  caught.ended = "exited 1";
+  caught.figures = {0, 0.75, {}, {}, {}, {}, {}, {}};
+  Finding finding;
+  finding.id = "kernel-cache/shared-handle";
+  finding.title = "kernel attention was loaded on device 6 and launched on device 7";
+  finding.role = "drafter[1]";
+  finding.step = 0;
+  finding.phase = "drafter_forward";
+  finding.device = 7;
+  finding.details = {"one handle serves several devices"};
+  finding.evidence = {212, 240};
+  finding.ruledOut = {{"kernel-cache/device-not-passed", "the call site passed device 7 (event 211)"}};
+  finding.signature = "kernel-cache/shared-handle|refused|drafter[1]|0|drafter_forward|400";
+  caught.findings = {finding};
+
+  CaseResult crashed = passed;
+  crashed.name = "single-drafter";
+  crashed.verdict = Verdict::kCrashed;
+  crashed.reason = "signal 11 (SIGSEGV), without run.end";
+  crashed.golden = crashed.digest = "";
+  crashed.ended = "signal 11 (SIGSEGV)";
+  crashed.figures = {};
+
+  SuiteResult suite;
+  suite.version = "0.1.0";
+  suite.commit = "abc";
+  suite.started = "2026-11-29T20:00:00Z";
+  suite.folder = "runs/s";
+  suite.seconds = 2.25;
+  suite.complete = true;
+  suite.cases = {passed, caught, crashed};
+  return suite;
+}
+
+TEST(ConsoleTest, ShowsTheTableThenEveryFindingWithCauseEvidenceAndReplay) {
+  EXPECT_EQ(printConsole(sampleSuite()),
+            R"(     verdict  scenario                          steps     tokens/s    time  finding
+ok   PASSED   dual-drafter                         12  19.4 Ktok/s  1.50 s
+ok   FAILED   dual-drafter/shared-kernel-cache      –            –  0.75 s  kernel-cache/shared-handle
+NOT  CRASHED  single-drafter                        –            –       –  signal 11 (SIGSEGV), without run.end
+
+  FAILED dual-drafter/shared-kernel-cache, as expected
+    cause      kernel-cache/shared-handle: kernel attention was loaded on device 6 and launched on device 7
+    where      drafter[1], step 0, drafter_forward, device 7
+    details    one handle serves several devices
+    evidence   events 212, 240
+    ruled out  kernel-cache/device-not-passed: the call site passed device 7 (event 211)
+    ended      exited 1
+    run        runs/s/dual-drafter
+    replay     redraft replay 'runs/s/dual-drafter'
+
+  CRASHED single-drafter, but expected PASSED
+    reason     signal 11 (SIGSEGV), without run.end
+    ended      signal 11 (SIGSEGV)
+    run        runs/s/dual-drafter
+    replay     redraft replay 'runs/s/dual-drafter'
+
+3 cases: 2 as expected (1 PASSED, 1 FAILED, 1 CRASHED), 1 not in 2.25 s
+report: runs/s
+)");
+}
+
+TEST(ConsoleTest, ColoursOnlyWhereAsked) {
+  EXPECT_EQ(printConsole(sampleSuite()).find('\033'), std::string::npos);
+  EXPECT_NE(printConsole(sampleSuite(), {true}).find("\033[32mok"), std::string::npos);
+}
+
+TEST(JunitTest, HasOneCaseAScenarioAndOnlyTheUnexpectedFails) {
+  const std::string junit = printJunit(sampleSuite());
+  EXPECT_NE(junit.find(R"(<testsuite name="redraft" tests="3" failures="1" errors="0" skipped="0" time="2.25" )"
+                       R"(timestamp="2026-11-29T20:00:00Z">)"),
+            std::string::npos)
+      << junit;
+  EXPECT_NE(junit.find(R"(  <testcase name="dual-drafter" classname="redraft" time="1.5">
+    <system-out>  PASSED dual-drafter, as expected)"),
+            std::string::npos)
+      << junit;
+  EXPECT_NE(junit.find(R"(  <testcase name="single-drafter" classname="redraft" time="0">
+    <failure message="CRASHED, expected PASSED: signal 11 (SIGSEGV), without run.end" type="CRASHED">)"),
+            std::string::npos)
+      << junit;
+}
+
+TEST(JunitTest, ACaseThatHasNotEndedOrCouldNotRunIsAnErrorAndASkipIsSkipped) {
+  SuiteResult suite = sampleSuite();
+  suite.cases[0].verdict = Verdict::kAborted;
+  suite.cases[1].verdict = Verdict::kError;
+  suite.cases[2].verdict = Verdict::kSkipped;
+  const std::string junit = printJunit(suite);
+  EXPECT_NE(junit.find("failures=\"0\" errors=\"2\" skipped=\"1\""), std::string::npos) << junit;
+  EXPECT_NE(junit.find("<skipped message=\"SKIPPED, expected PASSED"), std::string::npos) << junit;
+}
+
+TEST(JsonTest, ComesBackAsItWasWritten) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "redraft-report-XXXXXX").string();
+  const std::string folder = ::mkdtemp(pattern.data());
+  const std::string text = printJson(sampleSuite());
+  writeFileAtomically(folder + "/report.json", text);
+  EXPECT_EQ(printJson(loadReport(folder + "/report.json")), text);
+  writeFileAtomically(folder + "/other.json", R"({"schema": "redraft.report/2"})");
+  EXPECT_THROW(loadReport(folder + "/other.json"), Error);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(JsonTest, HoldsNameVerdictExpectationFindingRunFolderAndFigures) {
+  const Json json = Json::parse(printJson(sampleSuite()));
+  const Json& caught = json["cases"][1];
+  EXPECT_EQ(caught["name"], "dual-drafter/shared-kernel-cache");
+  EXPECT_EQ(caught["verdict"], "FAILED");
+  EXPECT_EQ(caught["as_expected"], true);
+  EXPECT_EQ(caught["expected"], (Json{{"verdict", "FAILED"}, {"finding", "kernel-cache/shared-handle"}}));
+  EXPECT_EQ(caught["findings"][0]["evidence"], (Json{212, 240}));
+  EXPECT_EQ(caught["run_folder"], "runs/s/dual-drafter");
+  EXPECT_EQ(json["cases"][0]["figures"]["tokens_per_second"]["all"], 19400.0);
+}
+
+TEST(MarkdownTest, HasATableAndWhatWasNotExpectedFirst) {
+  SuiteResult suite = sampleSuite();
+  suite.cases[2].findings = suite.cases[1].findings;
+  const std::string markdown = printMarkdown(suite);
+  EXPECT_EQ(markdown.find("## Redraft: 3 cases: 2 as expected"), 0u);
+  EXPECT_NE(markdown.find("| ok | PASSED | dual-drafter | 12 | 19.4 Ktok/s | 2.25 |  |\n"), std::string::npos)
+      << markdown;
+  EXPECT_LT(markdown.find("<details open><summary>single-drafter"),
+            markdown.find("<details><summary>dual-drafter/shared-kernel-cache"));
+}
+
+TEST(MarkdownTest, StaysBelowTheSizeThatHostsDrop) {
+  SuiteResult suite = sampleSuite();
+  suite.cases[1].findings[0].details.assign(2000, std::string(100, 'x'));
+  suite.cases.resize(40, suite.cases[1]);
+  const std::string markdown = printMarkdown(suite);
+  EXPECT_LT(markdown.size(), 1024u << 10);
+  EXPECT_NE(markdown.find("more in report.json"), std::string::npos);
+}
+
+TEST(ExpectationTest, VerdictAndFirstFindingDecide) {
+  CaseResult result = sampleSuite().cases[1];
+  EXPECT_TRUE(result.asExpected());
+  result.findings[0].id = "kernel-cache/device-not-passed";
+  EXPECT_FALSE(result.asExpected()) << "another cause than the one expected";
+  result.findings.clear();
+  EXPECT_FALSE(result.asExpected());
+  result.expected = {};
+  EXPECT_FALSE(result.asExpected());
+  result.verdict = Verdict::kPassed;
+  EXPECT_TRUE(result.asExpected());
+}
+
+}  // namespace
+}  // namespace redraft::reports
