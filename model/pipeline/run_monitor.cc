@@ -4,8 +4,6 @@
 
 namespace redraft::model {
 
-namespace {
-
 bool isRunStopped(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
@@ -15,8 +13,6 @@ bool isRunStopped(const std::exception_ptr& error) {
     return false;
   }
 }
-
-}  // namespace
 
 void RunMonitor::fail(std::exception_ptr error) {
   const bool own = error != nullptr && !isRunStopped(error);

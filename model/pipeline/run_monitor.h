@@ -17,6 +17,8 @@ class RunStopped : public std::runtime_error {
   RunStopped() : std::runtime_error("another role failed") {}
 };
 
+bool isRunStopped(const std::exception_ptr& error);
+
 class RunMonitor {
  public:
   explicit RunMonitor(std::chrono::milliseconds timeout) : timeout_(timeout) {}
@@ -31,7 +33,8 @@ class RunMonitor {
     while (true) {
       throwIfStopped(lock);
       if (ready()) return;
-      if (changed_.wait_until(lock, deadline) == std::cv_status::timeout && !ready()) timedOut(who, what());
+      if (std::chrono::steady_clock::now() >= deadline) timedOut(who, what());
+      changed_.wait_until(lock, deadline);
     }
   }
 

@@ -19,7 +19,7 @@ DataOptions optionsFor(DataFormat format, std::int64_t length = 16, std::int64_t
 }
 
 /// The error that parsing `bytes` raises; fails the test when there is none.
-Error errorOf(const std::string& bytes, const DataOptions& options) {
+Error expectBadInput(const std::string& bytes, const DataOptions& options) {
   try {
     parseDataset(bytes, "corpus.jsonl", options);
   } catch (const Error& error) {
@@ -93,35 +93,35 @@ TEST(DataTest, LongSamplesAreCutBeforeTheyAreJudged) {
 TEST(DataTest, ErrorsNameTheLineOfTheFile) {
   const DataOptions tokens = optionsFor(DataFormat::kTokens);
   const std::string good = "{\"input_ids\": [1, 2], \"loss_mask\": [1, 1]}\n";
-  EXPECT_EQ(errorOf(good + "\n{\"input_ids\": [1, 2}\n", tokens).place(), "corpus.jsonl:3");
-  EXPECT_EQ(errorOf(good + "{\"input_ids\": [1, 2], \"loss_mask\": [1]}", tokens).place(), "corpus.jsonl:2");
+  EXPECT_EQ(expectBadInput(good + "\n{\"input_ids\": [1, 2}\n", tokens).place(), "corpus.jsonl:3");
+  EXPECT_EQ(expectBadInput(good + "{\"input_ids\": [1, 2], \"loss_mask\": [1]}", tokens).place(), "corpus.jsonl:2");
 }
 
 TEST(DataTest, EveryBadRecordIsAnErrorWithARemedy) {
   const DataOptions tokens = optionsFor(DataFormat::kTokens);
   const DataOptions talks = optionsFor(DataFormat::kConversations);
-  errorOf("", tokens);
-  errorOf("[1, 2]", tokens);
-  errorOf("{\"input_ids\": [1, 264], \"loss_mask\": [1, 1]}", tokens);
-  errorOf("{\"input_ids\": [1, -1], \"loss_mask\": [1, 1]}", tokens);
-  errorOf("{\"input_ids\": [1, 2.5], \"loss_mask\": [1, 1]}", tokens);
-  errorOf("{\"input_ids\": [1, 2], \"loss_mask\": [1, 2]}", tokens);
-  errorOf("{\"input_ids\": \"ab\", \"loss_mask\": [1, 1]}", tokens);
-  errorOf("{\"input_ids\": [1, 2], \"loss_masc\": [1, 1]}", tokens);
-  errorOf("{\"conversations\": []}", talks);
-  errorOf("{\"conversations\": [{\"role\": \"asistant\", \"content\": \"hi\"}]}", talks);
-  errorOf("{\"conversations\": [{\"content\": \"hi\"}]}", talks);
-  errorOf("{\"conversations\": [{\"role\": \"user\", \"content\": \"only\"}]}", talks);
+  expectBadInput("", tokens);
+  expectBadInput("[1, 2]", tokens);
+  expectBadInput("{\"input_ids\": [1, 264], \"loss_mask\": [1, 1]}", tokens);
+  expectBadInput("{\"input_ids\": [1, -1], \"loss_mask\": [1, 1]}", tokens);
+  expectBadInput("{\"input_ids\": [1, 2.5], \"loss_mask\": [1, 1]}", tokens);
+  expectBadInput("{\"input_ids\": [1, 2], \"loss_mask\": [1, 2]}", tokens);
+  expectBadInput("{\"input_ids\": \"ab\", \"loss_mask\": [1, 1]}", tokens);
+  expectBadInput("{\"input_ids\": [1, 2], \"loss_masc\": [1, 1]}", tokens);
+  expectBadInput("{\"conversations\": []}", talks);
+  expectBadInput("{\"conversations\": [{\"role\": \"asistant\", \"content\": \"hi\"}]}", talks);
+  expectBadInput("{\"conversations\": [{\"content\": \"hi\"}]}", talks);
+  expectBadInput("{\"conversations\": [{\"role\": \"user\", \"content\": \"only\"}]}", talks);
 }
 
 TEST(DataTest, TheNearestRoleIsProposed) {
-  const Error error = errorOf("{\"conversations\": [{\"role\": \"asistant\", \"content\": \"hi\"}]}",
+  const Error error = expectBadInput("{\"conversations\": [{\"role\": \"asistant\", \"content\": \"hi\"}]}",
                               optionsFor(DataFormat::kConversations));
   EXPECT_NE(std::string(error.what()).find("assistant"), std::string::npos) << error.what();
 }
 
 TEST(DataTest, AVocabularyWithoutTheByteTokensIsRefusedForText) {
-  const Error error = errorOf("abc", optionsFor(DataFormat::kText, 4, 256));
+  const Error error = expectBadInput("abc", optionsFor(DataFormat::kText, 4, 256));
   EXPECT_NE(error.message().find("256"), std::string::npos) << error.what();
 }
 

@@ -1,0 +1,33 @@
+#pragma once
+// Tensors on their way from one role to another. The giver's stream records an event behind them; the taker's stream
+// waits for it and copies. On devices without streams (the CPU) there is nothing to wait for.
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Event.h>
+
+#include <memory>
+#include <vector>
+
+namespace redraft::model {
+
+class HandOff {
+ public:
+  HandOff() = default;
+  /// On the giver's thread. All tensors are on one device; they are not written any more.
+  explicit HandOff(std::vector<at::Tensor> tensors);
+
+  /// The tensors where they are, for reading on their own device.
+  const std::vector<at::Tensor>& tensors() const { return tensors_; }
+
+  /// On the taker's thread: makes its current stream on `device` wait until the tensors are ready, and keeps the
+  /// giver's allocator from handing their memory out again before what that stream does next with them is done.
+  void acquire(at::Device device) const;
+  /// acquire(), then copies to `device` (no copy where they are there already).
+  std::vector<at::Tensor> receive(at::Device device) const;
+
+ private:
+  std::vector<at::Tensor> tensors_;
+  std::shared_ptr<c10::Event> ready_;
+};
+
+}  // namespace redraft::model

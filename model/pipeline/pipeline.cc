@@ -1,0 +1,111 @@
+#include "model/pipeline/pipeline.h"
+
+#include <c10/core/DeviceGuard.h>
+
+#include <functional>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+#include "model/pipeline/drafter_worker.h"
+#include "model/pipeline/pipeline_shared.h"
+#include "model/pipeline/target_worker.h"
+#include "model/role.h"
+
+namespace redraft::model {
+
+namespace {
+
+std::vector<std::string> workerNames(const std::string& role, std::size_t count) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < count; ++i) names.push_back(workerName(role, i));
+  return names;
+}
+
+BatchOptions batchOptions(const PipelineOptions& options, const DrafterConfig& drafter) {
+  BatchOptions batch = options.batch;
+  batch.blockSize = drafter.blockSize;
+  batch.maskTokenId = drafter.maskTokenId;
+  return batch;
+}
+
+/// The threads of a run. Joined before it ends, whatever happens.
+class RoleThreads {
+ public:
+  explicit RoleThreads(PipelineShared& shared) : shared_(shared) {}
+  ~RoleThreads() {
+    for (std::thread& thread : threads_) thread.join();
+  }
+  RoleThreads(const RoleThreads&) = delete;
+  RoleThreads& operator=(const RoleThreads&) = delete;
+
+  void start(std::string role, at::Device device, std::function<void()> body) {
+    try {
+      threads_.emplace_back(
+          [this, role = std::move(role), device, body = std::move(body)] { runRole(role, device, body); });
+    } catch (...) {
+      shared_.monitor.fail(std::current_exception());  // or those that run would wait for this one
+      throw;
+    }
+  }
+
+ private:
+  void runRole(const std::string& role, at::Device device, const std::function<void()>& body) noexcept {
+    const RoleScope scope(role);
+    try {
+      const c10::OptionalDeviceGuard guard(device.is_cpu() ? std::optional<at::Device>() : device);
+      shared_.observer.roleBegan(role, device);
+      body();
+      shared_.observer.roleEnded(role, device);
+    } catch (...) {
+      const std::exception_ptr error = std::current_exception();
+      if (!isRunStopped(error)) shared_.observer.roleFailed(role, error);
+      shared_.monitor.fail(error);
+    }
+  }
+
+  PipelineShared& shared_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+std::string workerName(const std::string& role, std::size_t index) { return role + "[" + std::to_string(index) + "]"; }
+
+PipelineShared::PipelineShared(const PipelineOptions& options, const PipelineModels& models,
+                               const std::vector<Sample>& samples, RunMonitor& monitor, RunRecord& record,
+                               PipelineObserver& observer, std::int64_t firstStep)
+    : options(options),
+      models(models),
+      monitor(monitor),
+      record(record),
+      observer(observer),
+      firstStep(firstStep),
+      plan(options.batch.microBatches, static_cast<int>(options.targets.size()),
+           static_cast<int>(options.drafters.size())),
+      batches(samples, batchOptions(options, models.drafterConfig)),
+      queue(monitor, options.queueDepth, firstStep * options.batch.microBatches),
+      gradients(monitor, workerNames("drafter", options.drafters.size()), options.batch.microBatches),
+      sums(monitor, workerNames("drafter", options.drafters.size())),
+      hashes(monitor, workerNames("drafter", options.drafters.size())) {}
+
+void runPipeline(const PipelineOptions& options, const PipelineModels& models, const std::vector<Sample>& samples,
+                 RunMonitor& monitor, RunRecord& record, PipelineObserver& observer,
+                 const std::optional<RunCheckpoint>& from) {
+  checkPair(models.targetConfig, models.drafterConfig, "drafter");
+  if (from) record.restore(from->folder);
+  PipelineShared shared(options, models, samples, monitor, record, observer, from ? from->steps : 0);
+  {
+    RoleThreads threads(shared);
+    for (int d = 0; d < shared.plan.drafters(); ++d) {
+      threads.start(workerName("drafter", d), options.drafters[d], [&, d] { DrafterWorker(shared, d, from).run(); });
+    }
+    for (int t = 0; t < shared.plan.targets(); ++t) {
+      threads.start(workerName("target", t), options.targets[t], [&, t] { TargetWorker(shared, t).run(); });
+    }
+  }
+  if (const std::exception_ptr error = monitor.error()) std::rethrow_exception(error);
+  if (monitor.stopped()) throw RunStopped();
+}
+
+}  // namespace redraft::model

@@ -1,0 +1,86 @@
+#pragma once
+// Drafter training in one process, one thread a device role: target workers make context features, a bounded queue
+// hands them over in order, drafter workers train one replica each and combine their gradients. Which numbers come out
+// depends on the options, the data and the models, never on the number of targets or drafters, the queue's depth, or
+// the order in which threads run.
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/drafter.h"
+#include "model/objective.h"
+#include "model/optimizer.h"
+#include "model/pipeline/batch.h"
+#include "model/pipeline/run_checkpoint.h"
+#include "model/pipeline/run_monitor.h"
+#include "model/pipeline/run_record.h"
+#include "model/pipeline/step_metrics.h"
+#include "model/target.h"
+
+namespace redraft::model {
+
+struct EvaluationOptions {
+  std::vector<std::vector<std::int64_t>> prompts;
+  std::int64_t newTokens = 0;
+};
+
+struct PipelineOptions {
+  std::vector<at::Device> targets;   // one worker each: "target[0]", …
+  std::vector<at::Device> drafters;  // "drafter[0]", …
+  std::int64_t steps = 1;
+  BatchOptions batch;  // blockSize and maskTokenId are taken from the drafter's config
+  ObjectiveOptions objective;
+  LearningRate learningRate;
+  double clip = 0;  // global gradient norm; 0: no clipping
+  AdamWOptions adamw;
+  at::ScalarType dtype = at::kFloat;
+  std::int64_t queueDepth = 1;
+  std::int64_t checkpointEvery = 0;  // steps; 0: never
+  std::string checkpointFolder;
+  std::string configuration;  // what a checkpoint must have been made with
+  std::optional<EvaluationOptions> evaluation;
+};
+
+/// Parameters on the CPU in float32, from which every worker makes its replica.
+struct PipelineModels {
+  TargetConfig targetConfig;
+  std::vector<at::Tensor> target;
+  DrafterConfig drafterConfig;
+  std::vector<at::Tensor> drafter;
+};
+
+/// Told what happens, on the thread where it happens, with its role, step and phase set. May throw, which fails the
+/// run.
+class PipelineObserver {
+ public:
+  virtual ~PipelineObserver() = default;
+  virtual void roleBegan(const std::string& role, at::Device device) {}
+  virtual void roleEnded(const std::string& role, at::Device device) {}
+  /// A role's first own error; not called for roles that only stop because another failed. Must not throw.
+  virtual void roleFailed(const std::string& role, const std::exception_ptr& error) noexcept {}
+  /// A replica is in place; alive until its role ends.
+  virtual void replicaReady(int drafter, const Drafter& replica) {}
+  /// `loss`: of the drafter's own micro-batches.
+  virtual void drafterStepped(int drafter, std::int64_t step, double loss) {}
+  /// By drafter 0. A difference does not end the run: whoever watches decides.
+  virtual void replicasCompared(std::int64_t step, bool equal, const std::map<std::string, std::string>& hashes) {}
+  virtual void stepDone(const StepMetrics& metrics) {}
+};
+
+/// Trains from `from` (or from the start) to the last step, evaluates, and joins all threads. Throws the run's first
+/// error, and Error(kBadInput) for options that cannot be run. `monitor` stops the run when somebody outside calls its
+/// fail().
+void runPipeline(const PipelineOptions& options, const PipelineModels& models, const std::vector<Sample>& samples,
+                 RunMonitor& monitor, RunRecord& record, PipelineObserver& observer,
+                 const std::optional<RunCheckpoint>& from = std::nullopt);
+
+/// "target[0]"
+std::string workerName(const std::string& role, std::size_t index);
+
+}  // namespace redraft::model

@@ -1,0 +1,98 @@
+#include "scenarios/faults/kernel_cache_faults.h"
+
+#include <mutex>
+#include <utility>
+
+#include "base/text.h"
+#include "scenarios/faults/origin_match.h"
+
+namespace redraft::scenarios {
+
+namespace {
+
+/// The report's order of events: one drafter has been training when the next one comes. Without it, which of the two
+/// loads the handle, and so which one fails, would be up to the threads.
+class FirstUser {
+ public:
+  explicit FirstUser(std::string role) : role_(std::move(role)) {}
+
+  void install(FaultSite& site) {
+    site.topology.deviceOf(role_);  // throws when there is no such role
+    monitor_ = &site.monitor;
+  }
+
+  void syncPoint(model::SyncPoint point) {
+    if (!calledByADrafter()) return;
+    if (calledBy(role_)) {
+      if (point == model::SyncPoint::kKernelLaunch) markLaunched();
+    } else if (point == model::SyncPoint::kKernelLookup) {
+      auto lock = monitor_->lock();
+      monitor_->wait(
+          lock, devices::roleName(devices::currentOrigin().role), [&] { return "the first launch of " + role_; },
+          [&] { return launched_; });
+    }
+  }
+
+ private:
+  void markLaunched() {
+    const auto lock = monitor_->lock();
+    if (std::exchange(launched_, true)) return;
+    monitor_->changed();
+  }
+
+  const std::string role_;
+  model::RunMonitor* monitor_ = nullptr;
+  bool launched_ = false;
+};
+
+bool isDraftArtefact(const devices::CacheRequest& request) { return globMatch("*/draft_*", request.artefact); }
+
+class SharedKernelCache : public Fault {
+ public:
+  explicit SharedKernelCache(const std::string& first) : first_(first) {}
+
+  void install(FaultSite& site) override {
+    first_.install(site);
+    site.cache.setKey(
+        [shared = devices::keyByArtefact(), own = devices::keyByPassedDevice()](const devices::CacheRequest& request) {
+          return isDraftArtefact(request) ? shared(request) : own(request);
+        });
+  }
+  void syncPoint(model::SyncPoint point, std::int64_t) override { first_.syncPoint(point); }
+
+ private:
+  FirstUser first_;
+};
+
+class HalfFix : public Fault {
+ public:
+  explicit HalfFix(const std::string& first) : first_(first) {}
+
+  void install(FaultSite& site) override {
+    first_.install(site);
+    site.cache.setKey(devices::keyByPassedDevice());
+  }
+  void syncPoint(model::SyncPoint point, std::int64_t) override { first_.syncPoint(point); }
+  std::optional<int> kernelCallSiteDevice(int tensorDevice) const override {
+    return calledByADrafter() ? std::nullopt : std::optional<int>(tensorDevice);
+  }
+
+ private:
+  FirstUser first_;
+};
+
+template <class F>
+std::unique_ptr<Fault> make(JsonReader parameters) {
+  const std::string first = parameters.string("first", "drafter[0]");
+  parameters.finish();
+  return std::make_unique<F>(first);
+}
+
+}  // namespace
+
+std::unique_ptr<Fault> makeSharedKernelCache(JsonReader parameters) {
+  return make<SharedKernelCache>(std::move(parameters));
+}
+std::unique_ptr<Fault> makeHalfFix(JsonReader parameters) { return make<HalfFix>(std::move(parameters)); }
+
+}  // namespace redraft::scenarios

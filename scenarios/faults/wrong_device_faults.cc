@@ -1,0 +1,62 @@
+#include "scenarios/faults/wrong_device_faults.h"
+
+#include <utility>
+
+#include "scenarios/faults/origin_match.h"
+
+namespace redraft::scenarios {
+
+namespace {
+
+/// Which device a role takes for its own, and from when.
+class DeviceMixUp {
+ public:
+  explicit DeviceMixUp(JsonReader parameters)
+      : role_(parameters.string("role", "drafter[1]")),
+        insteadOf_(parameters.string("instead_of", "drafter[0]")),
+        fromStep_(parameters.integer("from_step", 0, std::int64_t{1} << 40, 2)) {
+    parameters.finish();
+  }
+
+  void install(const FaultSite& site) {
+    site.topology.deviceOf(role_);  // throws when there is no such role
+    wrong_ = site.topology.deviceOf(insteadOf_);
+  }
+  int answer(int right) const { return calledBy(role_) && callingStep() >= fromStep_ ? wrong_ : right; }
+
+ private:
+  const std::string role_, insteadOf_;
+  const std::int64_t fromStep_;
+  int wrong_ = 0;
+};
+
+class MaskOnOtherDevice : public Fault {
+ public:
+  explicit MaskOnOtherDevice(JsonReader parameters) : mixUp_(std::move(parameters)) {}
+  void install(FaultSite& site) override { mixUp_.install(site); }
+  int blockMaskDevice(int tensorDevice) const override { return mixUp_.answer(tensorDevice); }
+
+ private:
+  DeviceMixUp mixUp_;
+};
+
+class RecomputeOnOtherDevice : public Fault {
+ public:
+  explicit RecomputeOnOtherDevice(JsonReader parameters) : mixUp_(std::move(parameters)) {}
+  void install(FaultSite& site) override { mixUp_.install(site); }
+  int recomputeDevice(int forwardDevice) const override { return mixUp_.answer(forwardDevice); }
+
+ private:
+  DeviceMixUp mixUp_;
+};
+
+}  // namespace
+
+std::unique_ptr<Fault> makeMaskOnOtherDevice(JsonReader parameters) {
+  return std::make_unique<MaskOnOtherDevice>(std::move(parameters));
+}
+std::unique_ptr<Fault> makeRecomputeOnOtherDevice(JsonReader parameters) {
+  return std::make_unique<RecomputeOnOtherDevice>(std::move(parameters));
+}
+
+}  // namespace redraft::scenarios

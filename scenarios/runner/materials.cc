@@ -1,0 +1,139 @@
+#include "scenarios/runner/materials.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/log.h"
+#include "model/checkpoint.h"
+#include "model/pipeline/micro_batch_plan.h"
+#include "model/pipeline/pretrain.h"
+#include "model/sim/sim_backend.h"
+
+namespace redraft::scenarios {
+
+namespace {
+
+void loadTarget(const Scenario& scenario, const std::string& folder, model::PipelineModels& models) {
+  if (scenario.target.checkpoint.empty()) {
+    const JsonDocument config = JsonDocument::parse(scenario.target.config.dump(), scenario.name + ": target.config");
+    models.targetConfig = model::readTargetConfig(JsonReader(config));
+    models.target =
+        model::randomParameters(model::targetParameters(models.targetConfig), scenario.seed,
+                                            model::initialDeviation(models.targetConfig));
+    return;
+  }
+  const std::string path = joinPath(folder, scenario.target.checkpoint);
+  const std::string home =
+      std::filesystem::is_directory(path) ? path : std::filesystem::path(path).parent_path().string();
+  models.targetConfig = model::loadTargetConfig(joinPath(home, "config.json"));
+  models.target =
+      model::loadTargetParameters(model::TensorSource::open(path), models.targetConfig, at::kFloat, at::kCPU);
+}
+
+void loadDrafter(const Scenario& scenario, model::PipelineModels& models) {
+  const JsonDocument config = JsonDocument::parse(scenario.drafter.dump(), scenario.name + ": drafter");
+  models.drafterConfig = model::readDrafterConfig(JsonReader(config));
+  models.drafter =
+      model::randomParameters(model::drafterParameters(models.drafterConfig), scenario.seed,
+                                             model::initialDeviation(models.drafterConfig));
+  model::checkPair(models.targetConfig, models.drafterConfig, scenario.name + ": drafter");
+}
+
+/// The prompts are the last samples of the data, which are then not trained on.
+model::EvaluationOptions takePrompts(const Scenario& scenario, std::vector<model::Sample>& samples) {
+  const EvaluateSpec& spec = *scenario.evaluate;
+  if (static_cast<std::size_t>(spec.prompts) >= samples.size()) {
+    throwBadInput(scenario.name + ": evaluate.prompts",
+                  std::to_string(spec.prompts) + " prompts leave none of " + std::to_string(samples.size()) +
+                      " samples to train on",
+                  "ask for fewer prompts, or give more data");
+  }
+  model::EvaluationOptions options;
+  options.newTokens = spec.newTokens;
+  for (int i = 0; i < spec.prompts; ++i) {
+    const std::vector<std::int32_t>& tokens = samples.back().tokens;
+    const auto length = std::min(tokens.size(), static_cast<std::size_t>(spec.promptTokens));
+    options.prompts.emplace_back(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(length));
+    samples.pop_back();
+  }
+  return options;
+}
+
+std::vector<at::Device> devicesOf(const Scenario& scenario, const std::string& role) {
+  std::vector<at::Device> devices;
+  const auto found = scenario.topology.roles.find(role);
+  if (found == scenario.topology.roles.end()) return devices;
+  for (const int device : found->second) devices.push_back(model::simDevice(device));
+  return devices;
+}
+
+model::LossType lossType(const Scenario& scenario) {
+  const std::string& name = scenario.training.loss;
+  // The scenario's "ce" is the field's "dflash".
+  const std::optional<model::LossType> type = model::lossTypeFromName(name == "ce" ? "dflash" : name);
+  if (!type) throwBadInput(scenario.name + ": training.loss", "there is no loss \"" + name + "\"");
+  return *type;
+}
+
+model::PipelineOptions pipelineOptions(const Scenario& scenario, const std::string& folder) {
+  const TrainingSpec& training = scenario.training;
+  model::PipelineOptions options;
+  options.targets = devicesOf(scenario, "target");
+  options.drafters = devicesOf(scenario, "drafter");
+  options.steps = training.steps;
+  options.batch.seed = scenario.seed;
+  options.batch.microBatches = training.microBatches;
+  options.batch.batchSize = training.batchSize;
+  options.batch.anchors = training.anchors;
+  options.batch.gamma = training.gamma;
+  options.objective.type = lossType(scenario);
+  options.objective.chunkBlocks = training.chunkBlocks;
+  options.learningRate.schedule =
+      training.schedule == "cosine" ? model::LearningRate::Schedule::kCosine : model::LearningRate::Schedule::kConstant;
+  options.learningRate.base = training.learningRate;
+  // As SpecForge: int(warmup_ratio * total_steps).
+  options.learningRate.warmupSteps = static_cast<std::int64_t>(training.warmup * training.steps);
+  options.learningRate.totalSteps = training.steps;
+  options.clip = training.clip;
+  options.dtype = training.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat;
+  options.queueDepth = training.queueDepth;
+  options.checkpointEvery = training.checkpointEvery;
+  options.checkpointFolder = joinPath(folder, "checkpoint");
+  options.configuration = configurationHash(scenario);
+  return options;
+}
+
+}  // namespace
+
+model::DataFormat dataFormat(const std::string& name) {
+  if (name == "conversations") return model::DataFormat::kConversations;
+  return name == "tokens" ? model::DataFormat::kTokens : model::DataFormat::kText;
+}
+
+Materials loadMaterials(const Scenario& scenario, const std::string& folder) {
+  Materials materials;
+  materials.topology = scenario.topology.resolve();
+  loadTarget(scenario, folder, materials.models);
+  loadDrafter(scenario, materials.models);
+  model::DataOptions data;
+  data.path = joinPath(folder, scenario.data.path);
+  data.format = dataFormat(scenario.data.format);
+  data.sequenceLength = scenario.data.sequenceLength;
+  data.vocabulary = materials.models.targetConfig.vocabSize;
+  model::Dataset dataset = model::loadDataset(data);
+  log(LogLevel::kInfo, data.path + ": " + std::to_string(dataset.samples.size()) + " samples, " +
+                           std::to_string(dataset.unsupervised) + " without two adjacent supervised tokens left out, " +
+                           std::to_string(dataset.cut) + " cut to " + std::to_string(data.sequenceLength) + " tokens");
+  materials.samples = std::move(dataset.samples);
+  materials.options = pipelineOptions(scenario, folder);
+  // Throws when a role is missing or a drafter would get nothing.
+  model::MicroBatchPlan(scenario.training.microBatches, scenario.topology.workers("target"),
+                        scenario.topology.workers("drafter"));
+  if (scenario.evaluate) materials.options.evaluation = takePrompts(scenario, materials.samples);
+  return materials;
+}
+
+}  // namespace redraft::scenarios

@@ -1,0 +1,52 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "base/files.h"
+#include "golden/run_files.h"
+#include "model/parity.h"
+#include "scenarios/runner/commands.h"
+#include "scenarios/runner/numerics.h"
+#include "scenarios/runner/run_session.h"
+
+#ifndef REDRAFT_COMMIT
+#define REDRAFT_COMMIT "unknown"
+#endif
+
+namespace redraft::scenarios {
+
+void addRunCommand(CLI::App& app, Chosen& chosen) {
+  CLI::App* command = app.add_subcommand("run", "run the scenario of a run folder, and leave its record there");
+  auto options = std::make_shared<RunOptions>();
+  command->add_option("RUN", options->folder, "a folder with scenario.resolved.json and data/")->required();
+  command->add_flag("--resume", options->resume, "go on from the folder's newest whole checkpoint");
+  command->callback([options, &chosen] {
+    // Read here, because the number of threads is part of the pinned environment.
+    auto scenario =
+        std::make_shared<Scenario>(loadResolvedScenario(joinPath(options->folder, "scenario.resolved.json")));
+    chosen.threads = scenario->threads;
+    chosen.action = [options, scenario] { return runScenario(*scenario, *options); };
+  });
+}
+
+void addAboutCommand(CLI::App& app, Chosen& chosen) {
+  CLI::App* command = app.add_subcommand("about", "print what results of this build depend on, as JSON");
+  command->callback([&chosen] {
+    chosen.action = [] {
+      golden::RunnerAbout about;
+      about.commit = REDRAFT_COMMIT;
+      about.numericsClass = numericsFields();
+      std::cout << oneLine(recordToJson(about)) << '\n';
+      return 0;
+    };
+  });
+}
+
+void addParityCommand(CLI::App& app, Chosen& chosen) {
+  CLI::App* command = app.add_subcommand("parity", "compare this program with a fixture, a line a quantity");
+  auto path = std::make_shared<std::string>();
+  command->add_option("FILE", *path, "a fixture (.safetensors)")->required();
+  command->callback([path, &chosen] { chosen.action = [path] { return model::parityMain(*path); }; });
+}
+
+}  // namespace redraft::scenarios

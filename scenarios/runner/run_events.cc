@@ -1,0 +1,197 @@
+#include "scenarios/runner/run_events.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/log.h"
+#include "devices/status.h"
+#include "scenarios/runner/throw_trace.h"
+
+namespace redraft::scenarios {
+
+namespace {
+
+harness::EventHead headOf(const devices::Origin& origin) {
+  harness::EventHead head;
+  if (origin.role != 0) head.role = devices::roleName(origin.role);
+  head.step = origin.step;
+  if (origin.phase != devices::Phase::kNone) head.phase = devices::phaseName(origin.phase);
+  return head;
+}
+
+/// What events.jsonl lists of the driver's log: docs/formats.md.
+bool isListed(const devices::LogRecord& record) {
+  if (record.status != devices::Status::kSuccess || !record.foreign.empty()) return true;
+  switch (record.kind) {
+    case devices::CallKind::kModuleLoad:
+    case devices::CallKind::kLibraryLoad:
+    case devices::CallKind::kLaunch:
+    case devices::CallKind::kPeerAccess:
+    case devices::CallKind::kRace:
+      return true;
+    case devices::CallKind::kCopy:
+      return record.fromDevice >= 0 && record.toDevice >= 0 && record.fromDevice != record.toDevice;
+    default:
+      return false;
+  }
+}
+
+harness::DriverCall driverEvent(const devices::LogRecord& record) {
+  harness::DriverCall call;
+  call.call = devices::callKindName(record.kind);
+  call.status = static_cast<int>(record.status);
+  call.statusName = devices::statusName(record.status);
+  call.device = record.device;
+  call.context = static_cast<std::int64_t>(record.context);
+  call.stream = static_cast<std::int64_t>(record.stream);
+  call.object = static_cast<std::int64_t>(record.object);
+  call.objectDevice = record.objectDevice;
+  call.objectContext = static_cast<std::int64_t>(record.objectContext);
+  call.name = record.name;
+  if (record.kind == devices::CallKind::kCopy || record.kind == devices::CallKind::kPeerAccess) {
+    call.from = record.fromDevice;
+    call.to = record.toDevice;
+  }
+  call.staged = record.staged;
+  call.bytes = record.bytes;
+  call.detail = record.detail;
+  for (const devices::ForeignTouch& touch : record.foreign) {
+    call.foreign.push_back({touch.name, touch.device, touch.bytes, touch.written});
+  }
+  return call;
+}
+
+const char* cacheEventName(devices::CacheEvent event) {
+  switch (event) {
+    case devices::CacheEvent::kLookup:
+      return "lookup";
+    case devices::CacheEvent::kCompileBegin:
+      return "compile_begin";
+    case devices::CacheEvent::kCompileEnd:
+      return "compile_end";
+    case devices::CacheEvent::kLoad:
+      return "load";
+    case devices::CacheEvent::kHit:
+      return "hit";
+    case devices::CacheEvent::kWait:
+      return nullptr;  // not an event of the format
+  }
+  return nullptr;
+}
+
+harness::ExceptionSeen describe(const std::exception_ptr& error) {
+  harness::ExceptionSeen seen;
+  seen.exception = exceptionClass(error);
+  if (const auto site = throwSiteOf(error)) seen.stack = symbolise(site->frames);
+  try {
+    std::rethrow_exception(error);
+  } catch (const devices::DeviceError& refused) {
+    seen.what = refused.what();
+    seen.status = static_cast<int>(refused.status());
+    seen.call = refused.call();
+    seen.device = refused.device();
+  } catch (const std::exception& other) {
+    seen.what = other.what();
+  } catch (...) {
+    seen.what = "not a std::exception";
+  }
+  return seen;
+}
+
+}  // namespace
+
+RunEvents::RunEvents(const std::string& path, Fault& fault) : writer_(path), fault_(fault) {}
+
+void RunEvents::write(harness::EventBody body) { writer_.write(headOf(devices::currentOrigin()), std::move(body)); }
+
+void RunEvents::begin(const Scenario& scenario, const std::string& token) {
+  harness::RunBegin begin;
+  begin.scenario = scenario.name;
+  begin.pid = ::getpid();
+  begin.backend = scenario.backend;
+  begin.token = token;
+  write(std::move(begin));
+}
+
+void RunEvents::end(bool completed, std::int64_t steps) {
+  harness::RunEnd end;
+  end.outcome = completed ? "completed" : "failed";
+  end.steps = steps;
+  write(std::move(end));
+}
+
+void RunEvents::exception(const std::exception_ptr& error) {
+  const auto site = throwSiteOf(error);
+  writer_.write(headOf(site ? site->origin : devices::currentOrigin()), describe(error));
+}
+
+void RunEvents::driverCall(const devices::LogRecord& record) {
+  if (isListed(record)) writer_.write(headOf(record.origin), driverEvent(record));
+}
+
+void RunEvents::cacheEvent(devices::CacheEvent event, const devices::CacheRequest& request) {
+  if (const char* name = cacheEventName(event)) {
+    harness::CacheMark mark;
+    mark.event = name;
+    mark.artefact = request.artefact;
+    mark.passedDevice = request.device;
+    mark.context = static_cast<std::int64_t>(request.context.id);
+    write(std::move(mark));
+  }
+  fault_.cacheEvent(event, request);
+}
+
+void RunEvents::syncPoint(model::SyncPoint point, std::int64_t object) {
+  harness::SyncMark mark;
+  mark.point = model::syncPointName(point);
+  mark.object = object;
+  write(std::move(mark));
+  fault_.syncPoint(point, object);
+}
+
+std::optional<int> RunEvents::kernelCallSiteDevice(int tensorDevice) const {
+  return fault_.kernelCallSiteDevice(tensorDevice);
+}
+
+int RunEvents::blockMaskDevice(int tensorDevice) const { return fault_.blockMaskDevice(tensorDevice); }
+
+int RunEvents::recomputeDevice(int forwardDevice) const { return fault_.recomputeDevice(forwardDevice); }
+
+void RunEvents::roleBegan(const std::string&, at::Device device) {
+  harness::RoleBegin begin;
+  begin.device = device.index();
+  write(begin);
+}
+
+void RunEvents::roleEnded(const std::string&, at::Device device) {
+  harness::RoleEnd end;
+  end.device = device.index();
+  write(end);
+}
+
+void RunEvents::roleFailed(const std::string& role, const std::exception_ptr& error) noexcept {
+  try {
+    exception(error);
+  } catch (const std::exception& failure) {
+    log(LogLevel::kError, role + " failed, and that could not be recorded: " + failure.what());
+  }
+}
+
+void RunEvents::replicaReady(int drafter, const model::Drafter& replica) { fault_.replicaReady(drafter, replica); }
+
+void RunEvents::drafterStepped(int drafter, std::int64_t, double loss) {
+  harness::StepDone done;
+  done.loss = loss;
+  done.drafter = drafter;
+  write(done);
+}
+
+void RunEvents::replicasCompared(std::int64_t, bool equal, const std::map<std::string, std::string>& hashes) {
+  harness::ReplicaCheck check;
+  check.equal = equal;
+  check.hashes = hashes;
+  write(std::move(check));
+}
+
+}  // namespace redraft::scenarios

@@ -1,0 +1,52 @@
+#pragma once
+// The seams of the training stack and of the driver, turned into events: the one writer of events.jsonl. Every call is
+// recorded before the fault is asked, so that the last mark of a role that never comes back is there.
+
+#include <exception>
+#include <string>
+
+#include "devices/driver_log.h"
+#include "devices/kernel_cache.h"
+#include "harness/events.h"
+#include "model/instrument.h"
+#include "model/pipeline/pipeline.h"
+#include "scenarios/faults/fault.h"
+
+namespace redraft::scenarios {
+
+class RunEvents : public model::Instrument, public model::PipelineObserver {
+ public:
+  /// `fault` outlives this.
+  RunEvents(const std::string& path, Fault& fault);
+
+  void begin(const Scenario& scenario, const std::string& token);
+  void end(bool completed, std::int64_t steps);
+  /// An error on a thread that no role owns.
+  void exception(const std::exception_ptr& error);
+
+  /// Sinks of the driver's log and of the kernel cache.
+  void driverCall(const devices::LogRecord& record);
+  void cacheEvent(devices::CacheEvent event, const devices::CacheRequest& request);
+
+  // model::Instrument
+  void syncPoint(model::SyncPoint point, std::int64_t object) override;
+  std::optional<int> kernelCallSiteDevice(int tensorDevice) const override;
+  int blockMaskDevice(int tensorDevice) const override;
+  int recomputeDevice(int forwardDevice) const override;
+
+  // model::PipelineObserver
+  void roleBegan(const std::string& role, at::Device device) override;
+  void roleEnded(const std::string& role, at::Device device) override;
+  void roleFailed(const std::string& role, const std::exception_ptr& error) noexcept override;
+  void replicaReady(int drafter, const model::Drafter& replica) override;
+  void drafterStepped(int drafter, std::int64_t step, double loss) override;
+  void replicasCompared(std::int64_t step, bool equal, const std::map<std::string, std::string>& hashes) override;
+
+ private:
+  void write(harness::EventBody body);
+
+  harness::EventWriter writer_;
+  Fault& fault_;
+};
+
+}  // namespace redraft::scenarios

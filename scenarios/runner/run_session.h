@@ -1,0 +1,19 @@
+#pragma once
+// One run of one scenario in this process, which it uses up: it registers the simulated backend.
+
+#include <string>
+
+#include "scenarios/spec/scenario.h"
+
+namespace redraft::scenarios {
+
+struct RunOptions {
+  std::string folder;   // a run folder with scenario.resolved.json; all files go there
+  bool resume = false;  // go on from its newest whole checkpoint
+};
+
+/// Exit code: 0 completed, 1 failed (events.jsonl says why). Throws Error(kBadInput) for a folder that cannot be run,
+/// or that was run already, before anything is written.
+int runScenario(const Scenario& scenario, const RunOptions& options);
+
+}  // namespace redraft::scenarios

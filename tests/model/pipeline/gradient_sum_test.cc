@@ -1,0 +1,99 @@
+#include "model/pipeline/gradient_sum.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/error.h"
+#include "base/philox.h"
+
+namespace redraft::model {
+namespace {
+
+constexpr std::chrono::seconds kLong{30};
+constexpr std::int64_t kSize = 1003;  // no multiple of any member count below
+
+/// Leaves whose float sum depends on the order of additions.
+at::Tensor leafVector(std::int64_t leaf) {
+  at::Tensor vector = at::empty({kSize}, at::kFloat);
+  CounterRng rng(5, "gradient", static_cast<std::uint64_t>(leaf));
+  for (std::int64_t i = 0; i < kSize; ++i)
+    vector.mutable_data_ptr<float>()[i] = rng.normal() * (leaf % 3 == 0 ? 1e4f : 1.0f);
+  return vector;
+}
+
+/// What each of `members` holds after reducing `leaves` leaves.
+std::vector<at::Tensor> reduceBy(int members, std::int64_t leaves) {
+  RunMonitor monitor(kLong);
+  std::vector<std::string> names;
+  for (int m = 0; m < members; ++m) names.push_back("drafter[" + std::to_string(m) + "]");
+  GradientSum sum(monitor, names, leaves);
+  std::vector<at::Tensor> results(static_cast<std::size_t>(members));
+  std::vector<std::thread> threads;
+  for (int m = 0; m < members; ++m) {
+    threads.emplace_back([&, m] {
+      GradientTree tree(leaves);
+      for (std::int64_t i = leaves * m / members; i < leaves * (m + 1) / members; ++i) {
+        tree.add({0, i, leafVector(i)}, combineGradients);
+      }
+      results[static_cast<std::size_t>(m)] = sum.reduce(m, tree.take(), at::kCPU, 0);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return results;
+}
+
+TEST(GradientSumTest, EveryMemberHoldsTheSameBitsWhateverTheirNumber) {
+  for (const std::int64_t leaves : {4, 5, 6, 7, 12}) {
+    const at::Tensor alone = reduceBy(1, leaves).front();
+    for (int members = 2; members <= 4; ++members) {
+      for (const at::Tensor& result : reduceBy(members, leaves))
+        EXPECT_TRUE(at::equal(result, alone)) << leaves << ' ' << members;
+    }
+  }
+}
+
+TEST(GradientSumTest, ARunningSumARankWouldGiveOtherBits) {
+  at::Tensor running = leafVector(0).clone();
+  for (std::int64_t i = 1; i < 12; ++i) running += leafVector(i);
+  EXPECT_FALSE(at::equal(running, reduceBy(1, 12).front()));
+}
+
+TEST(GradientSumTest, AMemberThatFailsEndsTheOthersWait) {
+  RunMonitor monitor(kLong);
+  GradientSum sum(monitor, {"drafter[0]", "drafter[1]"}, 2);
+  std::thread failing([&] { monitor.fail(std::make_exception_ptr(std::runtime_error("lost"))); });
+  EXPECT_THROW(sum.reduce(0, {{0, 0, leafVector(0)}}, at::kCPU, 0), RunStopped);
+  failing.join();
+}
+
+TEST(GradientSumTest, ATimeOutNamesTheMissingMember) {
+  RunMonitor monitor(std::chrono::milliseconds(20));
+  GradientSum sum(monitor, {"drafter[0]", "drafter[1]"}, 2);
+  try {
+    sum.reduce(0, {{0, 0, leafVector(0)}}, at::kCPU, 0);
+    FAIL() << "drafter[1] never came";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.place(), "drafter[0]");
+    EXPECT_NE(error.message().find("the gradients of drafter[1]"), std::string::npos) << error.what();
+  }
+}
+
+TEST(FlatLayoutTest, ViewsGiveBackWhatWasFlattened) {
+  const std::vector<at::Tensor> tensors = {at::arange(6, at::kFloat).view({2, 3}), at::full({4}, 7.0, at::kFloat)};
+  const FlatLayout layout(tensors);
+  ASSERT_EQ(layout.size(), 10);
+  const std::vector<at::Tensor> views = layout.views(layout.flatten(tensors));
+  EXPECT_TRUE(at::equal(views[0], tensors[0]));
+  EXPECT_TRUE(at::equal(views[1], tensors[1]));
+}
+
+TEST(FlatLayoutTest, AParameterWithoutAGradientCountsAsZeros) {
+  const std::vector<at::Tensor> tensors = {at::ones({3}), at::ones({2})};
+  const FlatLayout layout(tensors);
+  EXPECT_TRUE(at::equal(layout.flatten({at::Tensor(), tensors[1]}), at::tensor({0.f, 0.f, 0.f, 1.f, 1.f})));
+}
+
+}  // namespace
+}  // namespace redraft::model

@@ -1,0 +1,169 @@
+#include "tests/model/pipeline/tiny_training.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "devices/kernel_cache.h"
+#include "devices/sim/sim_driver.h"
+#include "model/checkpoint.h"
+#include "model/kernels/attention.h"
+#include "model/pipeline/byte_tokenizer.h"
+#include "model/sim/sim_backend.h"
+
+namespace redraft::model {
+
+namespace {
+
+devices::Topology tinyTopology() {
+  devices::Topology topology;
+  topology.deviceCount = 8;
+  for (int i = 0; i < 4; ++i) topology.roles.push_back({"target[" + std::to_string(i) + "]", i});
+  for (int i = 0; i < 4; ++i) topology.roles.push_back({"drafter[" + std::to_string(i) + "]", 4 + i});
+  for (int from = 0; from < 8; ++from) {
+    for (int to = 4; to < 8; ++to) {
+      if (from != to) topology.copyEdges.push_back({from, to});
+    }
+  }
+  return topology;
+}
+
+/// The driver and the kernel cache of this process. Never destroyed: autograd's threads outlive main().
+devices::SimDriver& tinyDriver() {
+  static devices::SimDriver& driver = *[] {
+    devices::SimOptions options;
+    options.topology = tinyTopology();
+    devices::SimDriver* made = devices::makeSimDriver(options).release();
+    registerSim(*made);
+    setKernelCache(new devices::KernelCache(*made, compileAttention));
+    return made;
+  }();
+  return driver;
+}
+
+TargetConfig targetConfig() {
+  TargetConfig config;
+  config.hiddenSize = 32;
+  config.heads = 2;
+  config.keyValueHeads = 1;
+  config.headDim = 16;
+  config.intermediateSize = 48;
+  config.vocabSize = kByteVocabulary;
+  config.layers = 3;
+  config.tieWordEmbeddings = true;
+  return config;
+}
+
+DrafterConfig drafterConfig() {
+  DrafterConfig config;
+  static_cast<DecoderConfig&>(config) = targetConfig();
+  config.layers = 2;
+  config.targetLayers = 3;
+  config.blockSize = 4;
+  config.maskTokenId = kMaskToken;
+  config.targetLayerIds = {0, 1};
+  config.slidingLayers = {true, false};
+  config.slidingWindow = 8;
+  return config;
+}
+
+/// Texts of several lengths, so that micro-batches weigh differently.
+std::vector<Sample> tinySamples() {
+  std::vector<Sample> samples;
+  for (std::int64_t i = 0; i < 10; ++i) {
+    Sample sample;
+    sample.id = i;
+    for (std::int64_t t = 0; t < 8 + 3 * i; ++t) {
+      sample.tokens.push_back(static_cast<std::int32_t>(97 + (i * t + t / 3) % 26));
+      sample.supervised.push_back(t % 7 != 5 ? 1 : 0);
+    }
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+PipelineOptions pipelineOptions(const TinyTraining& training) {
+  PipelineOptions options;
+  for (int t = 0; t < training.targets; ++t) options.targets.push_back(tinyDevice(t % 4));
+  for (int d = 0; d < training.drafters; ++d) options.drafters.push_back(tinyDevice(4 + d));
+  options.steps = training.steps;
+  options.batch.seed = 11;
+  options.batch.microBatches = training.microBatches;
+  options.batch.batchSize = training.batchSize;
+  options.batch.anchors = 5;
+  options.batch.gamma = 4.0;
+  options.objective.chunkBlocks = training.chunkBlocks;
+  options.learningRate = {LearningRate::Schedule::kCosine, 1e-2, 1, training.steps};
+  options.clip = 1.0;
+  options.dtype = training.dtype;
+  options.queueDepth = training.queueDepth;
+  options.checkpointEvery = training.checkpointEvery;
+  options.checkpointFolder = training.checkpointFolder;
+  options.configuration = "tiny";
+  return options;
+}
+
+class Watch : public PipelineObserver {
+ public:
+  Watch(TinyOutcome& outcome, const std::function<void(const StepMetrics&)>& intervene)
+      : outcome_(outcome), intervene_(intervene) {}
+
+  void replicasCompared(std::int64_t, bool equal, const std::map<std::string, std::string>&) override {
+    outcome_.replicasEqual = outcome_.replicasEqual && equal;
+  }
+  void stepDone(const StepMetrics& metrics) override {
+    outcome_.steps.push_back(metrics);
+    if (intervene_) intervene_(metrics);
+  }
+
+ private:
+  TinyOutcome& outcome_;
+  const std::function<void(const StepMetrics&)>& intervene_;
+};
+
+std::vector<std::string> parameterNames(const DrafterConfig& config) {
+  std::vector<std::string> names;
+  for (const ParameterSpec& spec : drafterParameters(config)) names.push_back(spec.name);
+  return names;
+}
+
+}  // namespace
+
+at::Device tinyDevice(int index) {
+  tinyDriver();
+  return simDevice(index);
+}
+
+std::vector<std::string> TinyOutcome::bits() const {
+  std::vector<std::string> lines;
+  for (const StepMetrics& step : steps) {
+    lines.push_back(std::to_string(step.step) + " loss " + toHexFloat(step.sums.loss()) + " accuracy " +
+                    toHexFloat(step.sums.accuracy()) + " norm " + toHexFloat(step.gradNorm) + " tokens " +
+                    std::to_string(step.tokens) + " parameters " + step.parametersHash);
+  }
+  return lines;
+}
+
+TinyOutcome train(const TinyTraining& training, const std::string& folder,
+                  const std::function<void(const StepMetrics&)>& intervene, bool resume) {
+  const PipelineOptions options = pipelineOptions(training);
+  PipelineModels models;
+  models.targetConfig = targetConfig();
+  models.target = randomParameters(targetParameters(models.targetConfig), 1, 0.2);
+  models.drafterConfig = drafterConfig();
+  models.drafter = randomParameters(drafterParameters(models.drafterConfig), 2, 0.05);
+  const std::vector<Sample> samples = tinySamples();
+  RunMonitor monitor(std::chrono::seconds(60));
+  RunRecord record(folder, {{"scenario", "tiny"}, {"numerics_class", Json::object()}},
+                   parameterNames(models.drafterConfig));
+  TinyOutcome outcome;
+  Watch watch(outcome, intervene);
+  std::optional<RunCheckpoint> from;
+  if (resume) {
+    from = newestRunCheckpoint(options.checkpointFolder, options.configuration);
+    REDRAFT_CHECK(from.has_value(), "a test that resumes has saved before");
+  }
+  runPipeline(options, models, samples, monitor, record, watch, from);
+  record.writeDigests();
+  return outcome;
+}
+
+}  // namespace redraft::model

@@ -1,0 +1,42 @@
+#pragma once
+// A training run small enough to be made many times in a test: simulated devices, random target, random drafter.
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "model/pipeline/pipeline.h"
+
+namespace redraft::model {
+
+struct TinyTraining {
+  int targets = 1;
+  int drafters = 1;
+  std::int64_t microBatches = 4;
+  std::int64_t batchSize = 1;
+  std::int64_t queueDepth = 4;
+  std::int64_t steps = 3;
+  std::int64_t chunkBlocks = 0;
+  std::int64_t checkpointEvery = 0;
+  std::string checkpointFolder;
+  at::ScalarType dtype = at::kFloat;
+};
+
+/// What a run came to, step by step.
+struct TinyOutcome {
+  std::vector<StepMetrics> steps;
+  bool replicasEqual = true;
+
+  /// Everything that must not depend on how the run was laid out, with every bit.
+  std::vector<std::string> bits() const;
+};
+
+/// `intervene` is called after each step, on drafter 0's thread, and may throw.
+TinyOutcome train(const TinyTraining& training, const std::string& folder,
+                  const std::function<void(const StepMetrics&)>& intervene = nullptr, bool resume = false);
+
+/// Device `index` of eight simulated ones; registers the backend at the first call.
+at::Device tinyDevice(int index);
+
+}  // namespace redraft::model
