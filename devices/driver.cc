@@ -13,7 +13,13 @@ struct Refusal {
   std::string detail;
 };
 
-thread_local Refusal lastRefusal;
+thread_local bool refusalGone = false;  // memory in static storage is freed after the thread's own objects have gone
+
+struct ThreadRefusal {
+  Refusal last;
+  ~ThreadRefusal() { refusalGone = true; }
+};
+thread_local ThreadRefusal refusal;
 
 std::string join(const std::string& what, const std::string& why) {
   if (what.empty() || why.empty()) return what + why;
@@ -22,13 +28,15 @@ std::string join(const std::string& what, const std::string& why) {
 
 }  // namespace
 
-void noteRefusal(Status status, std::string detail) { lastRefusal = {status, std::move(detail)}; }
+void noteRefusal(Status status, std::string detail) {
+  if (!refusalGone) refusal.last = {status, std::move(detail)};
+}
 
 void check(Status status, const char* call, int device, const std::string& detail) {
   if (status == Status::kSuccess) return;
-  const Refusal refusal = std::exchange(lastRefusal, Refusal{});
-  throw DeviceError(status, call, device, currentOrigin(),
-                    join(detail, refusal.status == status ? refusal.detail : ""));
+  Refusal last;
+  if (!refusalGone) last = std::exchange(refusal.last, Refusal{});
+  throw DeviceError(status, call, device, currentOrigin(), join(detail, last.status == status ? last.detail : ""));
 }
 
 ContextGuard::ContextGuard(Driver& driver, int device) : driver_(driver) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "devices/sim/sim_driver_impl.h"
@@ -13,16 +14,24 @@ struct ThreadSlot {
 // The slot used last, and those of other drivers (tests have several). A slot whose driver is gone is never asked for
 // again: serials are not reused.
 thread_local ThreadSlot latest;
-thread_local std::vector<ThreadSlot> others;
+thread_local bool othersGone = false;  // tensors in static storage are freed after the thread's own objects have gone
+
+struct OtherSlots {
+  std::vector<ThreadSlot> slots;
+  ~OtherSlots() { othersGone = true; }
+};
+thread_local OtherSlots others;
 
 ContextState*& switchDriver(std::uint64_t serial) {
-  if (latest.context != nullptr) others.push_back(latest);
-  latest = {serial, nullptr};
-  for (auto slot = others.begin(); slot != others.end(); ++slot) {
-    if (slot->serial != serial) continue;
+  const ThreadSlot former = std::exchange(latest, {serial, nullptr});
+  if (othersGone) return latest.context;
+  auto& slots = others.slots;
+  if (former.context != nullptr) slots.push_back(former);
+  const auto slot =
+      std::find_if(slots.begin(), slots.end(), [&](const ThreadSlot& each) { return each.serial == serial; });
+  if (slot != slots.end()) {
     latest = *slot;
-    others.erase(slot);
-    break;
+    slots.erase(slot);
   }
   return latest.context;
 }
