@@ -196,14 +196,14 @@ at::Tensor denseMask(const BlockMask& mask) {
   if (mask.kind == MaskKind::kCausal) {
     return key.le(query + (mask.keys - mask.queries)).expand({mask.batch, mask.queries, mask.keys}).contiguous();
   }
-  const at::Tensor block = at::floor_divide(query, mask.blockSize), slot = query.remainder(mask.blockSize);
-  const at::Tensor draft = key - mask.context;
+  const at::Tensor slot = at::arange(mask.blockSize, options).repeat({mask.anchors.size(1)}).view({1, -1, 1});
+  const at::Tensor first = query - slot, draft = key - mask.context;
   const at::Tensor anchor = mask.anchors.to(at::kLong).repeat_interleave(mask.blockSize, 1).unsqueeze(2);
   at::Tensor context = key.lt(mask.context).logical_and(key.lt(anchor));
-  at::Tensor own = key.ge(mask.context).logical_and(at::floor_divide(draft, mask.blockSize).eq(block));
+  at::Tensor own = draft.ge(first).logical_and(draft.lt(first + mask.blockSize));
   if (mask.kind == MaskKind::kDraftSliding) {
     context = context.logical_and(key.ge(anchor + slot - (mask.window - 1)));
-    own = own.logical_and(draft.remainder(mask.blockSize).le(slot));
+    own = own.logical_and(draft.le(query));
   }
   const at::Tensor keep = mask.keep.to(at::kBool).repeat_interleave(mask.blockSize, 1).unsqueeze(2);
   return context.logical_or(own).logical_and(keep);

@@ -176,6 +176,7 @@ TEST_F(SimTest, MarksLookupAndLaunchOfBothDirections) {
 }
 
 TEST_F(SimTest, AMaskOnAnotherDeviceIsSilentWithPeerAccessAndLogged) {
+  devices::check(testDriver().enablePeerAccess(1, 4), "enablePeerAccess", 1);
   const std::size_t before = now();
   attentionOn(simDevice(1), simDevice(4));
   const auto found = launches(before);
