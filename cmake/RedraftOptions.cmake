@@ -17,6 +17,14 @@ if(REDRAFT_SANITIZE)
   target_link_options(redraft_options INTERFACE -fsanitize=${REDRAFT_SANITIZE})
 endif()
 
+if(REDRAFT_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    message(FATAL_ERROR "REDRAFT_FUZZ needs libFuzzer: configure with -DCMAKE_CXX_COMPILER=clang++")
+  endif()
+  # Coverage in the libraries too, so that the fuzzer sees where an input went.
+  target_compile_options(redraft_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 find_program(REDRAFT_CCACHE ccache)
 if(REDRAFT_CCACHE)
   # The sloppiness lets ccache serve files that use the precompiled header.

@@ -19,20 +19,34 @@ std::atomic<Instrument*> current{nullptr};
 
 const char* syncPointName(SyncPoint point) {
   switch (point) {
-    case SyncPoint::kStepBegin: return "step_begin";
-    case SyncPoint::kStepEnd: return "step_end";
-    case SyncPoint::kQueuePush: return "queue_push";
-    case SyncPoint::kQueuePop: return "queue_pop";
-    case SyncPoint::kCompileBegin: return "compile_begin";
-    case SyncPoint::kCompileEnd: return "compile_end";
-    case SyncPoint::kKernelLookup: return "kernel_lookup";
-    case SyncPoint::kKernelLaunch: return "kernel_launch";
-    case SyncPoint::kCollectiveEnter: return "collective_enter";
-    case SyncPoint::kCollectiveLeave: return "collective_leave";
-    case SyncPoint::kRecomputeBegin: return "recompute_begin";
-    case SyncPoint::kRecomputeEnd: return "recompute_end";
-    case SyncPoint::kOptimizerStep: return "optimizer_step";
-    case SyncPoint::kEvaluate: return "evaluate";
+    case SyncPoint::kStepBegin:
+      return "step_begin";
+    case SyncPoint::kStepEnd:
+      return "step_end";
+    case SyncPoint::kQueuePush:
+      return "queue_push";
+    case SyncPoint::kQueuePop:
+      return "queue_pop";
+    case SyncPoint::kCompileBegin:
+      return "compile_begin";
+    case SyncPoint::kCompileEnd:
+      return "compile_end";
+    case SyncPoint::kKernelLookup:
+      return "kernel_lookup";
+    case SyncPoint::kKernelLaunch:
+      return "kernel_launch";
+    case SyncPoint::kCollectiveEnter:
+      return "collective_enter";
+    case SyncPoint::kCollectiveLeave:
+      return "collective_leave";
+    case SyncPoint::kRecomputeBegin:
+      return "recompute_begin";
+    case SyncPoint::kRecomputeEnd:
+      return "recompute_end";
+    case SyncPoint::kOptimizerStep:
+      return "optimizer_step";
+    case SyncPoint::kEvaluate:
+      return "evaluate";
   }
   REDRAFT_CHECK(false, "unknown sync point");
 }

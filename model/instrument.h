@@ -1,6 +1,6 @@
 #pragma once
-// The seams that the training stack offers to whoever runs it: sync points, marks, and the questions that a fault answers
-// wrongly. The default does nothing and answers rightly. The training code asks and never knows who answers.
+// The seams that the training stack offers to whoever runs it: sync points, marks, and the questions that a fault
+// answers wrongly. The default does nothing and answers rightly. The training code asks and never knows who answers.
 //
 // Every call may come from any thread (role threads, autograd's threads); role, step and phase are in
 // devices::currentOrigin(). An implementation may block in syncPoint() (a controlled schedule does) and may throw.
@@ -11,8 +11,20 @@
 namespace redraft::model {
 
 enum class SyncPoint : std::uint8_t {
-  kStepBegin, kStepEnd, kQueuePush, kQueuePop, kCompileBegin, kCompileEnd, kKernelLookup, kKernelLaunch,
-  kCollectiveEnter, kCollectiveLeave, kRecomputeBegin, kRecomputeEnd, kOptimizerStep, kEvaluate,
+  kStepBegin,
+  kStepEnd,
+  kQueuePush,
+  kQueuePop,
+  kCompileBegin,
+  kCompileEnd,
+  kKernelLookup,
+  kKernelLaunch,
+  kCollectiveEnter,
+  kCollectiveLeave,
+  kRecomputeBegin,
+  kRecomputeEnd,
+  kOptimizerStep,
+  kEvaluate,
 };
 
 const char* syncPointName(SyncPoint point);

@@ -1,8 +1,8 @@
 #include "model/pipeline/drafter_worker.h"
 
-#include <utility>
-
 #include <ATen/core/grad_mode.h>
+
+#include <utility>
 
 #include "base/hash.h"
 #include "model/checkpoint.h"

@@ -14,8 +14,8 @@
 
 namespace redraft::model {
 
-/// Of the weights of a fresh model: 1 / √H, which is the field's 0.02 at the hidden sizes it is used for (2560), and lets models of
-/// a few dozen learn within a few dozen steps.
+/// Of the weights of a fresh model: 1 / √H, which is the field's 0.02 at the hidden sizes it is used for (2560), and
+/// lets models of a few dozen learn within a few dozen steps.
 double initialDeviation(const DecoderConfig& config);
 
 struct PretrainOptions {

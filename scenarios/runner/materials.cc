@@ -20,8 +20,7 @@ void loadTarget(const Scenario& scenario, const std::string& folder, model::Pipe
   if (scenario.target.checkpoint.empty()) {
     const JsonDocument config = JsonDocument::parse(scenario.target.config.dump(), scenario.name + ": target.config");
     models.targetConfig = model::readTargetConfig(JsonReader(config));
-    models.target =
-        model::randomParameters(model::targetParameters(models.targetConfig), scenario.seed,
+    models.target = model::randomParameters(model::targetParameters(models.targetConfig), scenario.seed,
                                             model::initialDeviation(models.targetConfig));
     return;
   }
@@ -36,9 +35,8 @@ void loadTarget(const Scenario& scenario, const std::string& folder, model::Pipe
 void loadDrafter(const Scenario& scenario, model::PipelineModels& models) {
   const JsonDocument config = JsonDocument::parse(scenario.drafter.dump(), scenario.name + ": drafter");
   models.drafterConfig = model::readDrafterConfig(JsonReader(config));
-  models.drafter =
-      model::randomParameters(model::drafterParameters(models.drafterConfig), scenario.seed,
-                                             model::initialDeviation(models.drafterConfig));
+  models.drafter = model::randomParameters(model::drafterParameters(models.drafterConfig), scenario.seed,
+                                           model::initialDeviation(models.drafterConfig));
   model::checkPair(models.targetConfig, models.drafterConfig, scenario.name + ": drafter");
 }
 

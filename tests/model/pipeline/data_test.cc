@@ -116,7 +116,7 @@ TEST(DataTest, EveryBadRecordIsAnErrorWithARemedy) {
 
 TEST(DataTest, TheNearestRoleIsProposed) {
   const Error error = expectBadInput("{\"conversations\": [{\"role\": \"asistant\", \"content\": \"hi\"}]}",
-                              optionsFor(DataFormat::kConversations));
+                                     optionsFor(DataFormat::kConversations));
   EXPECT_NE(std::string(error.what()).find("assistant"), std::string::npos) << error.what();
 }
 
