@@ -160,7 +160,8 @@ int runOnFullDisk(const SuiteOptions& options, rlim_t bytes) {
 }
 
 TEST(SuiteTest, OnAFullDiskNoCasePassesAndTheEnvironmentIsToBlame) {
-  for (const rlim_t bytes : {rlim_t{1}, rlim_t{200}, rlim_t{1000}, rlim_t{2500}}) {
+  // Each limit is below the size of report.json, which names both cases.
+  for (const rlim_t bytes : {rlim_t{1}, rlim_t{200}, rlim_t{1000}}) {
     const TemporaryFolder folder;
     const int code = runOnFullDisk(optionsFor(folder), bytes);
     EXPECT_TRUE(code == 3 || code == 4) << "limit " << bytes << ": " << code;

@@ -34,7 +34,9 @@ class KillTest : public ::testing::Test {
   std::string junit() const { return folder_.root() + "/junit.xml"; }
 
   Program start() const {
+    // Both: a program killed before its first write leaves what an earlier one wrote.
     std::filesystem::remove_all(folder_.root() + "/runs");
+    std::filesystem::remove(junit());
     return Program(folder_.root(), {"run", "--scenarios", folder_.root(), "--runner", kFakeRunner, "--out",
                                     folder_.root() + "/runs", "--junit", junit(), "--jobs", "2"});
   }
@@ -44,7 +46,8 @@ class KillTest : public ::testing::Test {
     for (const char* name : kScenarios) {
       const std::string run = suiteFolder() + "/" + name;
       if (!fileExists(run + "/events.jsonl") || fileExists(run + "/result.json")) continue;
-      if (const harness::Event* begin = harness::readEvents(run + "/events.jsonl").first<harness::RunBegin>())
+      const harness::EventLog log = harness::readEvents(run + "/events.jsonl");
+      if (const harness::Event* begin = log.first<harness::RunBegin>())
         return static_cast<pid_t>(begin->as<harness::RunBegin>()->pid);
     }
     return -1;

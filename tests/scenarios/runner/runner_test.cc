@@ -148,7 +148,7 @@ TEST(RunnerFaultTest, ACrashLeavesASymbolisedStackAndNoEnd) {
   const int status = folder.run();
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV) << status;
   EXPECT_NE(folder.log().find("SIGSEGV"), std::string::npos);
-  EXPECT_NE(folder.log().find("runPipeline"), std::string::npos) << folder.log();
+  EXPECT_NE(folder.log().find("DrafterWorker"), std::string::npos) << folder.log();
   EXPECT_EQ(folder.events().first<harness::RunEnd>(), nullptr);
 }
 
