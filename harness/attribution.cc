@@ -1,6 +1,6 @@
 #include "harness/attribution.h"
 
-#include "devices/status.h"
+#include "base/text.h"
 #include "harness/detectors/detectors.h"
 
 namespace redraft::harness {
@@ -40,6 +40,17 @@ Seen<ExceptionSeen> firstException(const Evidence& evidence) {
 }
 
 std::string statusText(int status, const std::string& name) { return std::to_string(status) + " " + name; }
+
+std::vector<std::string> messageLines(const std::string& what) {
+  constexpr std::size_t kMaxLines = 6;
+  std::vector<std::string> lines;
+  for (const std::string& line : split(what, '\n')) {
+    if (line.starts_with("Exception raised from") || line.starts_with("frame #") || lines.size() == kMaxLines) break;
+    const std::size_t start = line.find_first_not_of(' ');
+    if (start != std::string::npos) lines.push_back(line.substr(start));
+  }
+  return lines;
+}
 
 bool isTracingFlagText(const std::string& text) {
   return text.find("using FX to symbolically trace a dynamo-optimized function") != std::string::npos;

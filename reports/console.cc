@@ -62,8 +62,11 @@ std::string evidenceOf(const Finding& finding) {
   return parts.empty() ? "" : "events " + join(parts, ", ");
 }
 
+/// A label and its text; further lines of the text stay in its column.
 void addLine(std::string& out, const std::string& label, const std::string& text) {
-  if (!text.empty()) out += "    " + padRight(label, 11) + text + "\n";
+  if (text.empty()) return;
+  const std::vector<std::string> lines = split(text, '\n');
+  for (std::size_t i = 0; i < lines.size(); ++i) out += "    " + padRight(i == 0 ? label : "", 11) + lines[i] + "\n";
 }
 
 std::string printFinding(const Finding& finding, bool first, const Painter& painter) {

@@ -16,6 +16,7 @@ Findings detectTracingFlag(const Evidence& evidence, const Findings& before);
 Findings detectKernelCache(const Evidence& evidence, const Findings& before);
 Findings detectMaskOnOtherDevice(const Evidence& evidence, const Findings& before);
 Findings detectRecomputeOnOtherDevice(const Evidence& evidence, const Findings& before);
+Findings detectStreamRace(const Evidence& evidence, const Findings& before);
 Findings detectForeignAccess(const Evidence& evidence, const Findings& before);
 Findings detectReplicaDrift(const Evidence& evidence, const Findings& before);
 Findings detectStrayAllocation(const Evidence& evidence, const Findings& before);
@@ -28,9 +29,18 @@ struct DetectorRow {
   Findings (*detect)(const Evidence&, const Findings& before);
 };
 inline constexpr DetectorRow kDetectors[] = {
-    {detectTracingFlag},   {detectKernelCache},  {detectMaskOnOtherDevice}, {detectRecomputeOnOtherDevice},
-    {detectForeignAccess}, {detectReplicaDrift}, {detectStrayAllocation},   {detectGoldenMismatch},
-    {detectNoProgress},    {detectCrash},        {detectOtherException},
+    {detectTracingFlag},
+    {detectKernelCache},
+    {detectMaskOnOtherDevice},
+    {detectRecomputeOnOtherDevice},
+    {detectStreamRace},
+    {detectForeignAccess},
+    {detectReplicaDrift},
+    {detectStrayAllocation},
+    {detectGoldenMismatch},
+    {detectNoProgress},
+    {detectCrash},
+    {detectOtherException},
 };
 
 // Common to several.
@@ -43,6 +53,9 @@ Seen<ExceptionSeen> firstException(const Evidence& evidence);
 
 /// "400 CUDA_ERROR_INVALID_HANDLE".
 std::string statusText(int status, const std::string& name);
+
+/// The lines of an exception's text that say what is wrong: without the stack that LibTorch appends, at most six.
+std::vector<std::string> messageLines(const std::string& what);
 
 /// What FX says when a compiled function is called while its flag is set.
 bool isTracingFlagText(const std::string& text);

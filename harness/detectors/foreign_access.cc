@@ -39,7 +39,7 @@ Findings detectForeignAccess(const Evidence& evidence, const Findings& before) {
   finding.title = edge.what + " from device " + std::to_string(edge.from) + " to device " + std::to_string(edge.to) +
                   ", an edge that the topology does not have" +
                   (first.body->status != 0 ? ": " + statusText(first.body->status, first.body->statusName) : "");
-  finding.details.push_back(std::to_string(stray.size()) + " calls did so");
+  finding.details.push_back("calls that did so: " + std::to_string(stray.size()));
   for (std::size_t i = 1; i < stray.size(); ++i) finding.evidence.push_back(stray[i].head->seq);
   finding.signature = signature(finding, first.body->status != 0 ? "refused" : "silent", first.body->status);
   return {finding};

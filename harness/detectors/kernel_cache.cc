@@ -64,6 +64,7 @@ Findings detectKernelCache(const Evidence& evidence, const Findings&) {
   finding.details.push_back(
       passed ? "one handle serves several devices: key the cache by device, and keep one handle for each"
              : "the cache takes a device, and the call site does not pass it: pass the tensor's device");
+  if (!launch.body->detail.empty()) finding.details.push_back(launch.body->detail);
   if (lookup) finding.evidence.push_back(lookup.head->seq);
   if (const Seen<DriverCall> load = loadOf(evidence, *launch.body)) finding.evidence.push_back(load.head->seq);
   if (const Seen<ExceptionSeen> exception = firstException(evidence)) finding.evidence.push_back(exception.head->seq);

@@ -34,13 +34,14 @@ Findings detectMaskOnOtherDevice(const Evidence& evidence, const Findings&) {
       " of device " + std::to_string(range.device) +
       (poisoned ? ": " + statusText(poisoned.body->status, poisoned.body->statusName) + ", and the process is poisoned"
                 : ", silently: peer access is on");
-  finding.details.push_back(std::to_string(touches.size()) + " launches did so; build the mask on the device of q");
+  finding.details.push_back("launches that did so: " + std::to_string(touches.size()) +
+                            "; build the mask on the device of q");
   if (poisoned) finding.evidence.push_back(poisoned.head->seq);
   for (std::size_t i = 1; i < touches.size(); ++i) finding.evidence.push_back(touches[i].head->seq);
   finding.ruledOut.push_back(
       {"kernel-cache/shared-handle", "the kernel belongs to the device that it was launched on, and was not refused"});
-  if (!poisoned)
-    finding.ruledOut.push_back({"numerics/golden-mismatch", "the values read are right; only where they lie is wrong"});
+  if (evidence.comparison && evidence.comparison->outcome == golden::Outcome::kEqual)
+    finding.ruledOut.push_back({"numerics/golden-mismatch", "every number equals the golden's, bit for bit"});
   finding.signature = signature(finding, poisoned ? "poisoned" : "silent", poisoned ? kIllegalAddress : 0);
   return {finding};
 }

@@ -42,7 +42,8 @@ Findings detectRecomputeOnOtherDevice(const Evidence& evidence, const Findings& 
                                                                      : *named.begin();
   finding.title = "recomputed in backward with device " + std::to_string(other) +
                   " current, where the forward ran on device " + std::to_string(own);
-  finding.details = {exception.body->what, "restore the forward's device before the recomputation"};
+  finding.details = messageLines(exception.body->what);
+  finding.details.push_back("restore the forward's device before the recomputation");
   const Seen<DriverCall> stray = findFirst<DriverCall>(evidence, [&](const EventHead& head, const DriverCall& call) {
     return head.phase == recompute && head.role == exception.head->role && call.device != own;
   });

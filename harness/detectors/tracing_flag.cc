@@ -62,9 +62,10 @@ Findings detectTracingFlag(const Evidence& evidence, const Findings&) {
   finding.title = "the thread compiles nothing, and fails because " +
                   (other.begin->role.empty() ? "another thread" : other.begin->role) + " is compiling " +
                   other.artefact + ": the tracing flag is one for the process";
-  finding.details = {exception.body->what,
-                     "a flag per thread, or warming every shape before the second thread starts, removes it; a cache "
-                     "keyed by device does not"};
+  finding.details = messageLines(exception.body->what);
+  finding.details.push_back(
+      "a flag per thread, or warming every shape before the second thread starts, removes it; a cache "
+      "keyed by device does not");
   finding.evidence.push_back(other.begin->seq);
   ruleOut(evidence, exception, finding);
   finding.signature = signature(finding, "exception", exception.body->status.value_or(0));

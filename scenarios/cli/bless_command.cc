@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -45,13 +46,22 @@ class BlessCommand : public Command {
   int run() override {
     if (reason_.find_first_not_of(" \t\n") == std::string::npos)
       throwBadInput("--reason", "it is empty", "say why these numbers are right");
-    const std::string root = places_.goldensOrEmpty();
-    if (root.empty()) throwBadInput("--goldens", "no folder golden/data was found", "name one by --goldens DIR");
+    const std::string root = goldens();
     for (const std::string& folder : runs()) blessRun(folder, root);
     return kExitAsExpected;
   }
 
  private:
+  /// Made beside scenarios/ when there is none yet.
+  std::string goldens() const {
+    std::string root = places_.goldensOrEmpty();
+    if (!root.empty()) return root;
+    const std::filesystem::path scenarios = findScenarios("", std::filesystem::current_path().string());
+    root = (scenarios.parent_path() / "golden" / "data").string();
+    if (!dryRun_) makeDirectories(root);
+    return root;
+  }
+
   /// Folders to bless.
   std::vector<std::string> runs() const {
     if (!isSuiteFolder(run_)) return {run_};

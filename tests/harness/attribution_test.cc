@@ -155,6 +155,28 @@ TEST(AttributionTest, AnErrorOfAnotherKindInARecomputationIsUnattributed) {
   EXPECT_EQ(idsOf(attribute(events.build())), std::vector<std::string>{"exception/unattributed"});
 }
 
+TEST(AttributionTest, WorkThatNoEventOrdersIsARace) {
+  DriverCall race = launchOf("attention_forward", 7);
+  race.call = "race";
+  race.detail = "stream 3 wrote q, stream 4 reads it";
+  EventBuilder events;
+  events.add("drafter[1]", 1, "drafter_forward", race).end("completed");
+  const auto findings = attribute(events.build());
+  ASSERT_EQ(idsOf(findings), std::vector<std::string>{"streams/race"});
+  EXPECT_EQ(findings[0].details[0], race.detail);
+  EXPECT_TRUE(rulesOut(findings[0], "affinity/foreign-access"));
+}
+
+TEST(AttributionTest, AnExceptionIsShownWithoutTheStackThatLibTorchAppends) {
+  EventBuilder events;
+  events.exception("drafter[1]", "loss", "out of luck\n  remedy: none\nException raised from f at g.cc:1\nframe #0: h")
+      .end("failed");
+  const auto findings = attribute(events.build());
+  ASSERT_EQ(idsOf(findings), std::vector<std::string>{"exception/unattributed"});
+  EXPECT_EQ(findings[0].title, "c10::Error: out of luck");
+  EXPECT_EQ(findings[0].details, std::vector<std::string>{"remedy: none"});
+}
+
 DriverCall copyOf(int from, int to) {
   DriverCall copy = launchOf("", from);
   copy.call = "copy";
