@@ -14,6 +14,7 @@
 #include "harness/attribution.h"
 #include "harness/judge.h"
 #include "harness/run_folder.h"
+#include "harness/symbolise.h"
 
 namespace redraft::harness {
 namespace {
@@ -140,7 +141,7 @@ reports::CaseResult assessCase(const CasePlan& plan, const std::string& folder, 
   Evidence evidence;
   evidence.seen = std::move(seen);
   evidence.topology = plan.topology;
-  evidence.logTail = logTail(folder, kTailLines);
+  evidence.logTail = symboliseFrames(logTail(folder, kTailLines));
   Gathered gathered;
   gatherRecord(folder, evidence, gathered);
   compareWithGolden(plan, options, evidence, gathered);

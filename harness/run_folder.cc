@@ -15,6 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxDataFiles = 10'000;
 constexpr std::streamoff kTailBytes = 64 << 10;
+constexpr std::size_t kMaxLogLine = 2000;  // a frame with a long mangled name has to stay whole
 
 [[noreturn]] void refuse(const fs::path& path, const std::error_code& error) {
   throw Error(ErrorKind::kEnvironment, path.string(), error.message(), "check the disk's space and permissions");
@@ -84,7 +85,7 @@ std::vector<std::string> logTail(const std::string& folder, std::size_t lines) {
   file.seekg(std::max<std::streamoff>(0, size - kTailBytes));
   std::vector<std::string> tail;
   for (std::string line; std::getline(file, line);)
-    if (!line.empty()) tail.push_back(printable(line, 400));
+    if (!line.empty()) tail.push_back(printable(line, kMaxLogLine));
   if (tail.size() > lines) tail.erase(tail.begin(), tail.end() - static_cast<std::ptrdiff_t>(lines));
   return tail;
 }

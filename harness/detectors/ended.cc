@@ -26,11 +26,11 @@ std::string markText(const Seen<SyncMark>& mark) {
          std::to_string(mark.head->nanos / 1'000'000) + " ms (event " + std::to_string(mark.head->seq) + ")";
 }
 
+/// From the line with which the runner's crash handler begins, else the whole tail.
 std::vector<std::string> stackLines(const Evidence& evidence) {
-  std::vector<std::string> lines;
-  for (const std::string& line : evidence.logTail)
-    if (line.starts_with("#") || line.starts_with("redraft-runner:")) lines.push_back(line);
-  return lines.empty() ? evidence.logTail : lines;
+  const auto isHead = [](const std::string& line) { return line.find("ended by SIG") != std::string::npos; };
+  const auto head = std::find_if(evidence.logTail.begin(), evidence.logTail.end(), isHead);
+  return head == evidence.logTail.end() ? evidence.logTail : std::vector<std::string>(head, evidence.logTail.end());
 }
 
 bool endsWhole(const Evidence& evidence) {

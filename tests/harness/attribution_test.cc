@@ -245,7 +245,7 @@ TEST(AttributionTest, ACrashShowsTheStackThatTheRunnerWrote) {
   EventBuilder events;
   Evidence evidence = events.build();
   evidence.seen.end = {true, 11};
-  evidence.logTail = {"noise", "redraft-runner: fatal signal 11 (SIGSEGV)", "#0 redraft::model::step() step.cc:12"};
+  evidence.logTail = {"noise", "redraft: error: ended by SIGSEGV; stack, innermost first:", "redraft::model::step()"};
   const auto findings = attribute(evidence);
   ASSERT_EQ(idsOf(findings), std::vector<std::string>{"crash/signal"});
   EXPECT_EQ(findings[0].details, (std::vector<std::string>{evidence.logTail[1], evidence.logTail[2]}));
