@@ -6,21 +6,21 @@
 #include "base/json.h"
 #include "base/safetensors.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/safetensors_bytes.h"
 #include "tests/support/temp_folder.h"
 
 namespace redraft {
 namespace {
 
 using testing_support::expectBadInput;
+using testing_support::named;
 using testing_support::TempFolder;
+using testing_support::textOf;
 using Names = std::vector<std::string>;
 
-NamedTensor named(std::string name, std::string_view data) {
-  const auto size = static_cast<std::int64_t>(data.size());
-  return {std::move(name), {Dtype::kU8, {size}, reinterpret_cast<const std::byte*>(data.data()), data.size()}};
+NamedTensor bytes(std::string name, std::string_view data) {
+  return named(std::move(name), Dtype::kU8, {static_cast<std::int64_t>(data.size())}, data);
 }
-
-std::string textOf(const TensorView& view) { return {reinterpret_cast<const char*>(view.data), view.bytes}; }
 
 class CheckpointTest : public testing::Test {
  protected:
@@ -31,8 +31,8 @@ class CheckpointTest : public testing::Test {
 
   const TempFolder folder_;
   const std::string index_ = folder_.file("model.safetensors.index.json");
-  const std::vector<NamedTensor> tensors_{named("a", "aaaa"), named("b", "bb"), named("c", "cccccccccc"),
-                                          named("d", "d")};
+  const std::vector<NamedTensor> tensors_{bytes("a", "aaaa"), bytes("b", "bb"), bytes("c", "cccccccccc"),
+                                          bytes("d", "d")};
 };
 
 TEST_F(CheckpointTest, ShardsHoldAtMostTheirLimitUnlessOneTensorIsLarger) {
@@ -63,7 +63,7 @@ TEST_F(CheckpointTest, OpensAFolderAnIndexOrAFileAlike) {
 
 TEST_F(CheckpointTest, ANewCheckpointReplacesAnOldOneInItsFolder) {
   writeShardedSafetensors(folder_.path(), tensors_, 1);
-  writeShardedSafetensors(folder_.path(), {named("z", "zz")}, 1);
+  writeShardedSafetensors(folder_.path(), {bytes("z", "zz")}, 1);
   const SafetensorsCheckpoint checkpoint = SafetensorsCheckpoint::open(folder_.path());
   EXPECT_EQ(checkpoint.names(), Names{"z"});
 }
@@ -76,27 +76,27 @@ TEST_F(CheckpointTest, AFolderWithNeitherOrBothIsRefused) {
 }
 
 TEST_F(CheckpointTest, ATensorThatIsNotInItsShardIsNamed) {
-  writeSafetensors(folder_.file("s1"), {named("a", "1")});
+  writeSafetensors(folder_.file("s1"), {bytes("a", "1")});
   writeIndex("{\"weight_map\": {\"a\": \"s1\", \"b\": \"s1\"}}");
   expectRefused({index_, "\"b\" is not in its shard s1"});
 }
 
 TEST_F(CheckpointTest, ATensorInTwoShardsIsNamed) {
-  writeSafetensors(folder_.file("s1"), {named("a", "1"), named("b", "1")});
-  writeSafetensors(folder_.file("s2"), {named("b", "2"), named("c", "2")});
+  writeSafetensors(folder_.file("s1"), {bytes("a", "1"), bytes("b", "1")});
+  writeSafetensors(folder_.file("s2"), {bytes("b", "2"), bytes("c", "2")});
   writeIndex("{\"weight_map\": {\"a\": \"s1\", \"c\": \"s2\"}}");
   expectRefused({"\"b\" is in two shards", "s1", "s2"});
 }
 
 TEST_F(CheckpointTest, TensorsThatTheIndexDoesNotNameAreNotOffered) {
-  writeSafetensors(folder_.file("s1"), {named("a", "1"), named("extra", "1")});
+  writeSafetensors(folder_.file("s1"), {bytes("a", "1"), bytes("extra", "1")});
   writeIndex("{\"weight_map\": {\"a\": \"s1\"}}");
   EXPECT_FALSE(SafetensorsCheckpoint::open(index_).has("extra"));
 }
 
 TEST_F(CheckpointTest, AShardMayNotLieElsewhere) {
   makeDirectories(folder_.file("sub"));
-  writeSafetensors(folder_.file("sub/s1"), {named("a", "1")});
+  writeSafetensors(folder_.file("sub/s1"), {bytes("a", "1")});
   for (const std::string& shard : {std::string("../s1"), folder_.file("sub/s1"), std::string("sub/s1"),
                                    std::string(".."), std::string("."), std::string(""), std::string("s\\u0000")}) {
     writeIndex("{\"weight_map\": {\"a\":\n\"" + shard + "\"}}");

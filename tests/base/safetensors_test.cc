@@ -15,15 +15,11 @@ namespace {
 
 using testing_support::expectBadInput;
 using testing_support::expectError;
+using testing_support::named;
 using testing_support::safetensorsBytes;
 using testing_support::TempFolder;
+using testing_support::textOf;
 using Shape = std::vector<std::int64_t>;
-
-std::string textOf(const TensorView& view) { return {reinterpret_cast<const char*>(view.data), view.bytes}; }
-
-NamedTensor named(std::string name, Dtype dtype, Shape shape, std::string_view data) {
-  return {std::move(name), {dtype, std::move(shape), reinterpret_cast<const std::byte*>(data.data()), data.size()}};
-}
 
 TEST(SafetensorsTest, ReadsTheFormatAsOthersWriteIt) {
   const std::string bytes = safetensorsBytes(
