@@ -26,11 +26,15 @@ struct Frame {
   bool isModuleOffset() const { return symbol.empty(); }
 };
 
-/// "MODULE(SYMBOL+OFFSET)[ADDRESS]"; an empty frame for anything else.
+/// "MODULE(SYMBOL+OFFSET)[ADDRESS]", with a space before '[' as backtrace_symbols() has it, or without one as
+/// backtrace_symbols_fd(); an empty frame for anything else.
 Frame parseFrame(const std::string& line) {
-  const std::size_t open = line.rfind('('), close = line.rfind(")["), plus = line.rfind('+', close);
-  if (!line.starts_with("/") || open == std::string::npos || close == std::string::npos || plus == std::string::npos ||
-      plus < open || !line.ends_with("]"))
+  const std::size_t bracket = line.rfind('[');
+  const std::size_t last = bracket == std::string::npos ? bracket : line.find_last_not_of(' ', bracket - 1);
+  const std::size_t close = last != std::string::npos && line[last] == ')' ? last : std::string::npos;
+  const std::size_t open = line.rfind('('), plus = line.rfind('+', close);
+  if (open == std::string::npos || open == 0 || line.find(' ') < open || close == std::string::npos ||
+      plus == std::string::npos || plus < open || !line.ends_with("]"))
     return {};
   return {line.substr(0, open), line.substr(open + 1, plus - open - 1), line.substr(plus + 1, close - plus - 1)};
 }

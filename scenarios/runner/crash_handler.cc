@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "scenarios/runner/symbol_table.h"
 
 namespace redraft::scenarios {
 
@@ -43,26 +42,14 @@ void say(std::string_view text) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-/// The frame's function where it is our own, exported or not; else what the dynamic linker knows.
-void sayFrame(void* frame) {
-  if (const char* name = ownSymbol(static_cast<const char*>(frame) - 1)) {
-    say("  ");
-    say(name);
-    say("\n");
-  } else {
-    say("  ");
-    ::backtrace_symbols_fd(&frame, 1, STDERR_FILENO);
-  }
-}
-
 /// Only calls that are safe in a signal handler: write, backtrace (its library was loaded at installation), raise.
 void onSignal(int signal) {
   say("redraft: error: ended by ");
   say(nameOf(signal));
-  say("; stack, innermost first (mangled names: c++filt reads them):\n");
+  say("; stack, innermost first:\n");
   void* frames[kMaxFrames];
   const int count = ::backtrace(frames, kMaxFrames);
-  for (int i = 1; i < count; ++i) sayFrame(frames[i]);
+  ::backtrace_symbols_fd(frames, count, STDERR_FILENO);
   ::raise(signal);  // SA_RESETHAND has put the default action back
 }
 
@@ -71,7 +58,6 @@ void onSignal(int signal) {
 void installCrashHandler() {
   void* frame = nullptr;
   ::backtrace(&frame, 1);
-  loadOwnSymbols();
   stack_t stack{};
   stack.ss_sp = alternateStack;
   stack.ss_size = kStackBytes;

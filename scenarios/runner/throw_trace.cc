@@ -67,13 +67,16 @@ std::string describeFrame(void* frame) {
   const char* address = static_cast<const char*>(frame) - 1;
   Dl_info info{};
   const bool known = ::dladdr(address, &info) != 0;
-  const char* name = ownSymbol(address);
-  if (name == nullptr && known) name = info.dli_sname;
+  std::string name = known && info.dli_sname != nullptr ? demangle(info.dli_sname) : "";
+  if (name.empty()) {
+    const std::string local = ownSymbol(address);
+    name = local.empty() ? "?" : demangle(local.c_str());
+  }
   const auto base = reinterpret_cast<std::uintptr_t>(known ? info.dli_fbase : nullptr);
   char place[32];
   std::snprintf(place, sizeof place, "+0x%zx",
                 static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(address) - base));
-  return (name != nullptr ? demangle(name) : "?") + " (" + baseName(known ? info.dli_fname : nullptr) + place + ")";
+  return name + " (" + baseName(known ? info.dli_fname : nullptr) + place + ")";
 }
 
 }  // namespace
@@ -81,7 +84,6 @@ std::string describeFrame(void* frame) {
 void startThrowTrace() {
   void* frame = nullptr;
   ::backtrace(&frame, 1);  // loads the unwinder, which a throw must not do
-  loadOwnSymbols();
   recording = true;
 }
 
