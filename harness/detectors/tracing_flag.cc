@@ -2,6 +2,7 @@
 // look-alike is a program that really traces a compiled function: then the failing thread itself is inside a compile.
 #include <set>
 
+#include "devices/status.h"
 #include "harness/attribution.h"
 #include "harness/detectors/detectors.h"
 
@@ -35,12 +36,14 @@ std::set<std::int64_t> contextsThatLoaded(const Evidence& evidence) {
 }
 
 void ruleOut(const Evidence& evidence, const Seen<ExceptionSeen>& exception, reports::Finding& finding) {
-  const bool refused = static_cast<bool>(
-      findFirst<DriverCall>(evidence, [](const EventHead&, const DriverCall& call) { return call.status != 0; }));
+  // Other statuses say nothing of handles: peer access that is on already (704), an event that is not ready (600).
+  constexpr int kInvalidHandle = static_cast<int>(devices::Status::kInvalidHandle);
+  const bool refused = static_cast<bool>(findFirst<DriverCall>(
+      evidence, [](const EventHead&, const DriverCall& call) { return call.status == kInvalidHandle; }));
   if (!refused) {
     const std::size_t contexts = contextsThatLoaded(evidence).size();
     finding.ruledOut.push_back({"kernel-cache/shared-handle",
-                                "no driver call was refused; kernels were loaded into " + std::to_string(contexts) +
+                                "no driver call returned 400; kernels were loaded into " + std::to_string(contexts) +
                                     " contexts, and the flag is tested before any look-up"});
   }
   if (exception.head->phase != "recompute" && exception.head->phase != "backward")
