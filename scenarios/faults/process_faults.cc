@@ -45,7 +45,10 @@ class Crash : public AtStep {
   using AtStep::AtStep;
 
  private:
-  void act() override { *reinterpret_cast<volatile int*>(std::uintptr_t{8}) = 1; }
+  void act() override {
+    volatile std::uintptr_t nowhere = 8;  // the compiler must not see that it is no address
+    *reinterpret_cast<volatile int*>(nowhere) = 1;
+  }
 };
 
 class Hang : public AtStep {

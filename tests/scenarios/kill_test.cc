@@ -101,7 +101,9 @@ TEST_F(KillTest, TheHarnessMayBeKilledAtAnyMoment) {
       kills += program.wait() == 128 + SIGKILL ? 1 : 0;
     }
     checkRecord();
-    if (HasFailure()) FAIL() << "in round " << round;
+    if (HasFailure()) {
+      FAIL() << "in round " << round;
+    }
   }
   EXPECT_EQ(kills, kKills / 2);
 }
@@ -124,7 +126,9 @@ TEST_F(KillTest, ARunnerMayBeKilledAtAnyMoment) {
       EXPECT_EQ(each.verdict, killed ? Verdict::kCrashed : Verdict::kPassed) << each.name << ": " << each.reason;
       crashed += killed ? 1 : 0;
     }
-    if (HasFailure()) FAIL() << "in round " << round;
+    if (HasFailure()) {
+      FAIL() << "in round " << round;
+    }
   }
   EXPECT_GE(crashed, kKills / 2);
 }

@@ -28,7 +28,9 @@ TEST(AnchorsTest, AreSortedDistinctSupervisedPairs) {
     EXPECT_EQ(kept.size(), 9u);
     for (std::size_t j = 0; j < kept.size(); ++j) {
       EXPECT_TRUE(mask[row][kept[j]].item<bool>() && mask[row][kept[j] + 1].item<bool>()) << kept[j];
-      if (j > 0) EXPECT_LT(kept[j - 1], kept[j]);
+      if (j > 0) {
+        EXPECT_LT(kept[j - 1], kept[j]);
+      }
     }
   }
 }
@@ -104,7 +106,9 @@ TEST(BlockPlanTest, FollowsTheFormulasSlotBySlot) {
         EXPECT_EQ(plan.blockIds[row][j * 4 + k].item<std::int64_t>(), id);
         const float weight = valid ? static_cast<float>(std::exp(-std::max(k - 1.0, 0.0) / gamma)) : 0.0f;
         EXPECT_EQ(plan.weights[row][j][k].item<float>(), weight);
-        if (valid) EXPECT_EQ(plan.labels[row][j][k].item<std::int64_t>(), ids[row][p].item<std::int64_t>());
+        if (valid) {
+          EXPECT_EQ(plan.labels[row][j][k].item<std::int64_t>(), ids[row][p].item<std::int64_t>());
+        }
         weightSum += weight;
         validCount += valid ? 1 : 0;
       }
