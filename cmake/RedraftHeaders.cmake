@@ -20,6 +20,8 @@ function(redraft_check_headers name)
   add_library(${name} OBJECT EXCLUDE_FROM_ALL ${sources})
   target_link_libraries(${name} PRIVATE redraft_options nlohmann_json::nlohmann_json)
   target_compile_options(${name} PRIVATE -O0 -g0)
+  target_compile_definitions(${name} PRIVATE REDRAFT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                                             REDRAFT_BINARY_DIR="${CMAKE_BINARY_DIR}")
   if(arg_LIBTORCH)
     target_link_libraries(${name} PRIVATE redraft::torch)
   else()
