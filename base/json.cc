@@ -140,8 +140,8 @@ bool JsonSax::parse_error(std::size_t, const std::string&, const nlohmann::detai
 
 void JsonSax::parse(bool ignoreComments) {
   // The lexer takes a NUL for the end of its input.
-  if (const void* nul = std::memchr(text_.data(), 0, text_.size()); !text_.empty() && nul != nullptr) {
-    position_ = static_cast<const char*>(nul) + 1;
+  if (const std::size_t nul = text_.find('\0'); nul != std::string_view::npos) {
+    position_ = text_.data() + nul + 1;
     fail("not JSON: a NUL byte", "is this a text file?");
   }
   const Cursor begin{text_.data(), &position_}, end{text_.data() + text_.size(), &position_};

@@ -93,8 +93,8 @@ void readMetrics(const std::string& folder, Record& record) {
   }
 }
 
-const TensorView& digestTensor(const SafetensorsFile& file, const std::string& name, Dtype dtype,
-                               const std::vector<std::int64_t>& shape) {
+TensorView digestTensor(const SafetensorsFile& file, const std::string& name, Dtype dtype,
+                        const std::vector<std::int64_t>& shape) {
   const TensorView& view = file.at(name);
   if (view.dtype != dtype || view.shape != shape) {
     throwBadInput(file.path() + ": " + name, "dtype or shape is not that of a digest", "run the scenario again");
