@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Fetches LibTorch 2.11.0 (the PyPI wheel, and the two CUDA libraries that even its CPU half loads) into a folder.
 
-usage: fetch_libtorch.py DEST
+usage: fetch_libtorch.py DEST [--gpu]
 
 DEST appears only when complete: it is unpacked beside itself and renamed. Downloads are kept beside DEST until then,
 so an interrupted fetch goes on where it stopped. A lock keeps two set-ups from fetching at once.
+
+--gpu: also what libtorch_cuda loads and neither the wheel nor a CUDA 13 toolkit on this machine brings, each library
+alone: those that the dynamic loader finds already are not fetched.
 
 The wheels are found and fetched with the user's own pip configuration (index, proxy, certificates, credentials). pip
 itself cannot resume after an interruption, and its "install" would add several GB, so a pinned pip of our own is used
@@ -41,6 +44,23 @@ WHEELS = (
     Wheel("nvidia-cuda-cupti", "13.0.85", "4eb01c08e859bf924d222250d2e8f8b8ff6d3db4721288cf35d14252a4d933c8",
           ("nvidia/cu13/lib/libcupti.so",)),
 )
+
+# What libtorch_cuda loads that a CUDA toolkit does not bring, or not always, by the library that says so.
+GPU_WHEELS = {
+    "libcusparseLt.so.0": Wheel("nvidia-cusparselt-cu13", "0.8.0",
+                                "25e30a8a7323935d4ad0340b95a0b69926eee755767e8e0b1cf8dd85b197d3fd",
+                                ("nvidia/cusparselt/lib/",)),
+    "libnvshmem_host.so.3": Wheel("nvidia-nvshmem-cu13", "3.4.5",
+                                  "290f0a2ee94c9f3687a02502f3b9299a9f9fe826e6d0287ee18482e78d495b80",
+                                  ("nvidia/nvshmem/lib/libnvshmem_host.so",)),
+    "libcufile.so.0": Wheel("nvidia-cufile", "1.15.1.6",
+                            "08a3ecefae5a01c7f5117351c64f17c7c62efa5fffdbe24fc7d298da19cd0b44",
+                            ("nvidia/cu13/lib/",)),
+    "libnccl.so.2": Wheel("nvidia-nccl-cu13", "2.28.9",
+                          "e4553a30f34195f3fa1da02a6da3d6337d28f2003943aa0a3d247bbc25fefc42", ("nvidia/nccl/lib/",)),
+    "libcudnn.so.9": Wheel("nvidia-cudnn-cu13", "9.19.0.56",
+                           "d20e1734305e9d68889a96e3f35094d733ff1f83932ebe462753973e53a572bf", ("nvidia/cudnn/lib/",)),
+}
 PIP = Wheel("pip", "25.3", "9655943313a94722b7774661c21049070f6bbb0a1516bf02f7c8d5d9201514cd", ())
 TARGET = ["--implementation=cp", "--python-version=3.11", "--abi=cp311", "--abi=none",
           "--platform=manylinux_2_28_x86_64", "--platform=manylinux_2_25_x86_64", "--platform=manylinux2014_x86_64"]
@@ -192,8 +212,38 @@ def fetch_all(dest, downloads):
     part.rename(dest)
 
 
+def lacking_for_gpu(dest):
+    """The libraries of GPU_WHEELS that libtorch_cuda would not find."""
+    seen = subprocess.run(["ldd", dest / "torch/lib/libtorch_cuda.so"], check=True, capture_output=True, text=True)
+    missing = {line.split()[0] for line in seen.stdout.splitlines() if "not found" in line}
+    return [name for name in GPU_WHEELS if name in missing]
+
+
+def fetch_gpu(dest, downloads):
+    """A library's companions are renamed into place before the library itself, so that one that is there is whole."""
+    lacking = lacking_for_gpu(dest)
+    if not lacking:
+        return
+    downloads.mkdir(exist_ok=True)
+    install_pip(downloads / f"pip-{PIP.version}")
+    part = downloads / "gpu"
+    with Index.opened() as index:
+        for name in lacking:
+            wheel = GPU_WHEELS[name]
+            archive = fetch(index, wheel, downloads)
+            shutil.rmtree(part, ignore_errors=True)
+            unpack(archive, wheel.keep, part)
+            for file in sorted((f for f in part.rglob("*") if f.is_file()), key=lambda f: f.name == name):
+                place = dest / file.relative_to(part)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                file.rename(place)
+            archive.unlink()
+    if still := lacking_for_gpu(dest):
+        raise RuntimeError(f"libtorch_cuda still does not find {', '.join(still)}")
+
+
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["--gpu"]):
         sys.exit(__doc__)
     dest = pathlib.Path(sys.argv[1]).absolute()
     dest.parent.mkdir(parents=True, exist_ok=True)
@@ -202,6 +252,8 @@ def main():
         downloads = dest.with_name(f"{dest.name}.downloads")
         if not dest.is_dir():
             fetch_all(dest, downloads)
+        if sys.argv[2:]:
+            fetch_gpu(dest, downloads)
         shutil.rmtree(downloads, ignore_errors=True)
 
 
