@@ -65,7 +65,8 @@ void gatherRecord(const std::string& folder, Evidence& evidence, Gathered& gathe
 }
 
 void compareWithGolden(const CasePlan& plan, const CaseOptions& options, Evidence& evidence, Gathered& gathered) {
-  if (plan.golden.empty() || !gathered.record) return;
+  // A run that was cut short is short of steps: that is no second finding beside its cause.
+  if (plan.golden.empty() || !gathered.record || !completed(evidence.seen)) return;
   const std::string bless = "; `redraft bless RUN --reason \"…\"` makes one";
   if (options.goldens.empty()) {
     gathered.goldenProblem = "no folder golden/data was found" + bless;

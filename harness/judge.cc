@@ -35,20 +35,25 @@ Judgement judgeCompleted(const JudgeInput& input) {
 
 }  // namespace
 
+bool completed(const Observation& seen) {
+  const RunEnd* end = endOf(seen.log);
+  return seen.stop == Stop::kNone && seen.log.problem.empty() && end != nullptr && end->outcome == "completed" &&
+         !seen.end.signalled && seen.end.code == 0;
+}
+
 bool refusedToRun(const ChildEnd& end) {
   return !end.signalled && (end.code == kExitBadInput || end.code == kExitEnvironment);
 }
 
 Judgement judge(const JudgeInput& input) {
   const Observation& seen = input.evidence.seen;
+  if (completed(seen)) return judgeCompleted(input);
   if (seen.stop == Stop::kInterrupted) return {Verdict::kAborted, "interrupted"};
   if (seen.stop != Stop::kNone) return {Verdict::kHung, ""};
   const RunEnd* end = endOf(seen.log);
   if (end == nullptr) return judgeWithoutEnd(input);
   if (!seen.log.problem.empty()) return {Verdict::kError, "the event log is broken: " + seen.log.problem};
-  const int expected = end->outcome == "completed" ? 0 : kExitFailed;
-  if (seen.end.signalled || seen.end.code != expected) return {Verdict::kCrashed, ""};
-  if (end->outcome == "completed") return judgeCompleted(input);
+  if (seen.end.signalled || end->outcome == "completed" || seen.end.code != kExitFailed) return {Verdict::kCrashed, ""};
   if (end->outcome != "failed")
     return {Verdict::kError, "run.end with the outcome \"" + printable(end->outcome) + "\""};
   if (input.findings.empty()) return {Verdict::kError, "the run says that it failed, and recorded no reason"};

@@ -27,6 +27,10 @@ struct JudgeInput {
 
 Judgement judge(const JudgeInput& input);
 
+/// The log is whole and says "completed", and the child ended as it says. Only then are the numbers those of the whole
+/// scenario, and can be held against a golden.
+bool completed(const Observation& seen);
+
 /// The runner's exit codes for bad input (2) and a missing environment (3): it refused to run.
 bool refusedToRun(const ChildEnd& end);
 

@@ -106,6 +106,7 @@ class GoldenVerdictTest : public ::testing::Test {
   CaseResult run(const std::vector<std::string>& script, const std::string& folder) {
     CasePlan plan = fakePlan(script, "g");
     plan.golden = "g";
+    if (script.back() == "hang") plan.hangSeconds = 0.2;
     return runFake(folder_, plan, goldens(), folder);
   }
   std::string goldens() const { return folder_.path() + "/goldens"; }
@@ -143,6 +144,36 @@ TEST_F(GoldenVerdictTest, ARunThatLeavesItsGoldenFailsAndNamesTheStep) {
   EXPECT_EQ(result.findings[0].id, "numerics/golden-mismatch");
   EXPECT_EQ(result.findings[0].step, 0);
   EXPECT_FALSE(result.findings[0].details.empty());
+}
+
+TEST_F(GoldenVerdictTest, ARunThatWasCutShortHasItsCauseAloneAsFinding) {
+  run(good_, "a");
+  bless("a");
+  struct Short {
+    std::vector<std::string> ending;
+    Verdict verdict;
+    std::string finding;
+  };
+  int number = 0;
+  for (const auto& [ending, verdict, finding] :
+       {Short{{"exception out of luck", "end failed"}, Verdict::kFailed, "exception/unattributed"},
+        Short{{"signal 11"}, Verdict::kCrashed, "crash/signal"},
+        Short{{"end completed", "signal 11"}, Verdict::kCrashed, "crash/signal"},
+        Short{{"hang"}, Verdict::kHung, "hang/no-progress"}}) {
+    std::vector<std::string> script = {"begin", "steps 2", "train", "files"};
+    script.insert(script.end(), ending.begin(), ending.end());
+    const CaseResult result = run(script, "short" + std::to_string(number++));
+    EXPECT_EQ(result.verdict, verdict) << ending.front() << ": " << enumName(result.verdict);
+    ASSERT_EQ(result.findings.size(), 1u) << ending.front();
+    EXPECT_EQ(result.findings[0].id, finding);
+    EXPECT_EQ(result.golden, "") << "nothing is said of a golden that was not looked at";
+  }
+}
+
+TEST_F(GoldenVerdictTest, ARunThatSaysItCompletedAndIsShortOfStepsIsAnError) {
+  run(good_, "a");
+  bless("a");
+  expectError(run({"begin", "steps 2", "train", "files", "end completed"}, "b"), "2 steps of 3");
 }
 
 TEST_F(GoldenVerdictTest, ABrokenGoldenIsNoPass) {
