@@ -1,10 +1,11 @@
 #include "harness/events.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -14,6 +15,8 @@ namespace {
 
 constexpr std::size_t kMaxLogBytes = std::size_t{1} << 30;
 constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
+constexpr std::size_t kPollBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxBehindBytes = std::size_t{64} << 20;
 constexpr const char* kTypeKey = "type";
 
 template <class Body>
@@ -125,33 +128,47 @@ void EventReader::accept(std::string_view line) {
   }
 }
 
-std::size_t EventReader::poll() {
+bool EventReader::readSome(std::size_t most) {
   if (fd_ < 0) fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd_ < 0) return 0;
-  const std::size_t before = log_.events.size();
-  std::array<char, 1 << 16> buffer;
-  while (log_.problem.empty()) {
-    const ssize_t got = ::read(fd_, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) log_.problem = path_ + ": " + std::strerror(errno);
-    if (got <= 0) break;
-    bytes_ += static_cast<std::size_t>(got);
-    rest_.append(buffer.data(), static_cast<std::size_t>(got));
-    std::size_t start = 0;
-    for (std::size_t end; (end = rest_.find('\n', start)) != std::string::npos; start = end + 1)
-      accept(std::string_view(rest_).substr(start, end - start));
-    rest_.erase(0, start);
-    if (bytes_ > kMaxLogBytes) log_.problem = path_ + ": larger than 1 GiB";
-    if (rest_.size() > kMaxLineBytes) log_.problem = path_ + ": a line longer than 1 MiB";
-  }
-  return log_.events.size() - before;
+  if (fd_ < 0 || !log_.problem.empty()) return false;
+  const std::size_t held = rest_.size();
+  rest_.resize(held + most);
+  ssize_t got = -1;
+  do got = ::read(fd_, rest_.data() + held, most);
+  while (got < 0 && errno == EINTR);
+  if (got < 0) log_.problem = path_ + ": " + std::strerror(errno);
+  rest_.resize(held + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  if (got <= 0) return false;
+  bytes_ += static_cast<std::size_t>(got);
+  acceptLines();
+  if (bytes_ > kMaxLogBytes) log_.problem = path_ + ": larger than 1 GiB";
+  if (rest_.size() > kMaxLineBytes) log_.problem = path_ + ": a line longer than 1 MiB";
+  return log_.problem.empty();
+}
+
+void EventReader::acceptLines() {
+  std::size_t start = 0;
+  for (std::size_t end; (end = rest_.find('\n', start)) != std::string::npos; start = end + 1)
+    accept(std::string_view(rest_).substr(start, end - start));
+  rest_.erase(0, start);
+}
+
+bool EventReader::poll() {
+  if (!readSome(kPollBytes)) return false;
+  struct stat status {};
+  if (::fstat(fd_, &status) != 0) return false;
+  const std::size_t size = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
+  const std::size_t behind = size - std::min(size, bytes_);
+  if (behind > kMaxBehindBytes) log_.problem = path_ + ": grows faster than it can be read (64 MiB behind)";
+  return behind > 0 && log_.problem.empty();
 }
 
 EventLog EventReader::finish() {
-  poll();
+  while (readSome(kPollBytes)) {
+  }
   if (log_.problem.empty() && !rest_.empty())
     log_.problem = path_ + ":" + std::to_string(log_.events.size() + 1) + ": the last line is torn";
-  return log_;
+  return std::move(log_);
 }
 
 EventLog readEvents(const std::string& path) {

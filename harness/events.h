@@ -262,13 +262,16 @@ class EventReader {
   EventReader(const EventReader&) = delete;
   EventReader& operator=(const EventReader&) = delete;
 
-  /// Reads the whole lines that were added; returns how many events came. A file that is not there yet is no problem.
-  std::size_t poll();
-  /// Reads the rest; an unfinished last line becomes the log's problem.
+  /// Reads whole lines that were added, 1 MiB at most, so that its caller is not kept from looking at anything else;
+  /// returns whether there is more. A file that is not there yet is no problem; one whose writer is 64 MiB ahead is.
+  bool poll();
+  /// Reads the rest, and gives the log away; an unfinished last line becomes the log's problem.
   EventLog finish();
   const EventLog& log() const { return log_; }
 
  private:
+  bool readSome(std::size_t most);
+  void acceptLines();
   void accept(std::string_view line);
 
   std::string path_;

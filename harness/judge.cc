@@ -41,6 +41,12 @@ bool completed(const Observation& seen) {
          !seen.end.signalled && seen.end.code == 0;
 }
 
+bool brokeItsRecord(const Observation& seen) {
+  if (seen.log.problem.empty()) return false;
+  return seen.stop == Stop::kBrokenRecord ||
+         (seen.stop == Stop::kNone && !seen.end.signalled && seen.end.code <= kExitFailed);
+}
+
 bool refusedToRun(const ChildEnd& end) {
   return !end.signalled && (end.code == kExitBadInput || end.code == kExitEnvironment);
 }
@@ -49,10 +55,10 @@ Judgement judge(const JudgeInput& input) {
   const Observation& seen = input.evidence.seen;
   if (completed(seen)) return judgeCompleted(input);
   if (seen.stop == Stop::kInterrupted) return {Verdict::kAborted, "interrupted"};
+  if (brokeItsRecord(seen)) return {Verdict::kError, "the event log is broken: " + seen.log.problem};
   if (seen.stop != Stop::kNone) return {Verdict::kHung, ""};
   const RunEnd* end = endOf(seen.log);
   if (end == nullptr) return judgeWithoutEnd(input);
-  if (!seen.log.problem.empty()) return {Verdict::kError, "the event log is broken: " + seen.log.problem};
   if (seen.end.signalled || end->outcome == "completed" || seen.end.code != kExitFailed) return {Verdict::kCrashed, ""};
   if (end->outcome != "failed")
     return {Verdict::kError, "run.end with the outcome \"" + printable(end->outcome) + "\""};

@@ -34,4 +34,7 @@ bool completed(const Observation& seen);
 /// The runner's exit codes for bad input (2) and a missing environment (3): it refused to run.
 bool refusedToRun(const ChildEnd& end);
 
+/// The event log cannot be read, and the child did not crash: the supervisor ended it for that, or it ended by itself.
+bool brokeItsRecord(const Observation& seen);
+
 }  // namespace redraft::harness

@@ -57,7 +57,8 @@ class Supervision {
 
   Observation run() {
     while (!child_.ended()) {
-      child_.wait(options_.look, stop_ == Stop::kNone ? interruptFd() : -1, pending_);
+      child_.wait(behind_ ? std::chrono::milliseconds(0) : options_.look, stop_ == Stop::kNone ? interruptFd() : -1,
+                  pending_);
       keepOutput();
       lookAtEvents();
       if (stop_ == Stop::kNone)
@@ -95,7 +96,7 @@ class Supervision {
 
   void lookAtEvents() {
     const std::size_t before = events_.log().events.size();
-    events_.poll();
+    behind_ = events_.poll();
     for (std::size_t i = before; i < events_.log().events.size(); ++i) {
       const Event& event = events_.log().events[i];
       if (event.as<SyncMark>() != nullptr || event.as<RunBegin>() != nullptr) lastMark_ = Clock::now();
@@ -105,6 +106,7 @@ class Supervision {
 
   void decideToStop() {
     if (interrupted() != 0) return stop(Stop::kInterrupted);
+    if (!events_.log().problem.empty()) return stop(Stop::kBrokenRecord);
     if (!options_.wrapper.empty()) return;  // under a debugger time stands still
     if (secondsSince(start_) > plan_.seconds) return stop(Stop::kTimeLimit);
     if (secondsSince(lastMark_) > plan_.hangSeconds) return stop(Stop::kNoProgress);
@@ -112,7 +114,7 @@ class Supervision {
 
   void stop(Stop why) {
     stop_ = why;
-    if (why != Stop::kInterrupted) threads_ = threadStates(child_.pid());
+    if (why == Stop::kNoProgress || why == Stop::kTimeLimit) threads_ = threadStates(child_.pid());
     // The runner's handler of SIGABRT writes a stack; after Ctrl-C nobody asks for one.
     child_.signal(why == Stop::kInterrupted ? SIGTERM : SIGABRT);
     nextSignal_ = Clock::now() + options_.grace;
@@ -138,6 +140,7 @@ class Supervision {
   EventReader events_;
   TokenCounter tokens_;
   std::string pending_;
+  bool behind_ = false;  // of the event log
   Stop stop_ = Stop::kNone;
   std::vector<std::string> threads_;
   RunProgress progress_;

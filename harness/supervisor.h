@@ -16,7 +16,7 @@
 namespace redraft::harness {
 
 /// Why the supervisor ended the child.
-enum class Stop { kNone, kNoProgress, kTimeLimit, kInterrupted };
+enum class Stop { kNone, kNoProgress, kTimeLimit, kInterrupted, kBrokenRecord };
 
 /// What is to be seen while it runs. `step` counts finished steps.
 struct RunProgress {

@@ -58,7 +58,7 @@ Findings detectNoProgress(const Evidence& evidence, const Findings&) {
 
 Findings detectCrash(const Evidence& evidence, const Findings&) {
   const Observation& seen = evidence.seen;
-  if (seen.stop != Stop::kNone) return {};
+  if (seen.stop != Stop::kNone || brokeItsRecord(seen)) return {};
   const int status = endsWhole(evidence) ? (evidence.events().back().as<RunEnd>()->outcome == "completed" ? 0 : 1) : -1;
   if (!seen.end.signalled && seen.end.code == status) return {};
   if (!endsWhole(evidence) && refusedToRun(seen.end)) return {};  // the runner said why, and no crash it was

@@ -155,13 +155,38 @@ TEST_F(BrokenLogTest, EventsBeforeTheProblemAreKept) {
 
 TEST_F(BrokenLogTest, AGrowingLogIsFollowedLineByLine) {
   EventReader reader(path_);
-  EXPECT_EQ(reader.poll(), 0u);
+  EXPECT_FALSE(reader.poll());
   std::ofstream file(path_, std::ios::binary);
   file << begin_.substr(0, 10) << std::flush;
-  EXPECT_EQ(reader.poll(), 0u);
+  EXPECT_FALSE(reader.poll());
+  EXPECT_EQ(reader.log().events.size(), 0u);
   file << begin_.substr(10) << line(1, SyncMark{"p", 1}) << std::flush;
-  EXPECT_EQ(reader.poll(), 2u);
+  EXPECT_FALSE(reader.poll());
+  EXPECT_EQ(reader.log().events.size(), 2u);
   EXPECT_EQ(reader.finish().problem, "");
+}
+
+TEST_F(BrokenLogTest, OnePollReadsAPartOfWhatIsThere) {
+  std::ofstream file(path_, std::ios::binary);
+  file << begin_;
+  constexpr std::size_t kEvents = 40'000;  // about 3 MiB
+  for (std::size_t i = 1; i <= kEvents; ++i) file << line(static_cast<std::int64_t>(i), SyncMark{"p", 1});
+  file.flush();
+  EventReader reader(path_);
+  EXPECT_TRUE(reader.poll());
+  EXPECT_GT(reader.log().events.size(), 1u);
+  EXPECT_LT(reader.log().events.size(), kEvents);
+  const EventLog log = reader.finish();
+  EXPECT_EQ(log.problem, "");
+  EXPECT_EQ(log.events.size(), kEvents + 1);
+}
+
+TEST_F(BrokenLogTest, AWriterThatCannotBeKeptUpWithIsAProblem) {
+  std::ofstream(path_, std::ios::binary) << begin_;
+  std::filesystem::resize_file(path_, std::size_t{80} << 20);  // sparse
+  EventReader reader(path_);
+  EXPECT_FALSE(reader.poll());
+  EXPECT_NE(reader.log().problem.find("faster than it can be read"), std::string::npos) << reader.log().problem;
 }
 
 }  // namespace

@@ -70,7 +70,9 @@ class FakeRun {
          }},
         {"torn", [](FakeRun& run, const std::string&) { run.raw("{\"seq\":"); }},
         {"gap",
-         [](FakeRun& run, const std::string&) { run.raw("{\"seq\":99,\"ns\":0,\"thread\":1,\"type\":\"step\"}\n"); }},
+         [](FakeRun& run, const std::string&) {
+           run.raw("{\"seq\":99,\"ns\":0,\"thread\":1,\"type\":\"sync\",\"point\":\"p\",\"object\":0}\n");
+         }},
         {"grandchild", [](FakeRun&, const std::string&) { grandchild(); }},
         {"close", [](FakeRun&, const std::string&) { ::close(STDOUT_FILENO), ::close(STDERR_FILENO); }},
     };

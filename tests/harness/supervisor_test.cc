@@ -70,6 +70,13 @@ TEST(SupervisorTest, EventsThatAreNoProgressMarksDoNotCountAsProgress) {
   EXPECT_EQ(superviseFake(folder, plan).stop, Stop::kNoProgress);
 }
 
+TEST(SupervisorTest, EndsARunWhoseRecordIsBroken) {
+  const TemporaryFolder folder;
+  const Observation seen = superviseFake(folder, fakePlan({"begin", "gap", "hang"}));
+  EXPECT_EQ(seen.stop, Stop::kBrokenRecord);
+  EXPECT_NE(seen.log.problem.find("event 99"), std::string::npos) << seen.log.problem;
+}
+
 TEST(SupervisorTest, KillsAChildThatIgnoresEverySofterSignal) {
   const TemporaryFolder folder;
   CasePlan plan = fakePlan({"ignore 6", "ignore 15", "begin", "hang"});

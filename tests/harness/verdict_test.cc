@@ -46,8 +46,10 @@ TEST(VerdictTest, ACrashAfterTheEndRecordIsACrash) {
 
 TEST(VerdictTest, ABrokenEventLogNeverPasses) {
   expectError(resultOf({"begin", "train", "files", "end completed", "torn"}), "torn");
-  EXPECT_EQ(resultOf({"begin", "train", "files", "gap", "end completed"}).verdict, Verdict::kCrashed);
-  EXPECT_EQ(resultOf({"begin redraft.events/2", "train", "files", "end completed"}).verdict, Verdict::kCrashed);
+  expectError(resultOf({"begin", "train", "files", "gap", "end completed"}), "event 99");
+  expectError(resultOf({"begin", "gap", "hang"}), "event 99");
+  expectError(resultOf({"begin redraft.events/2", "train", "files", "end completed"}), "redraft.events/2");
+  EXPECT_EQ(resultOf({"begin", "torn", "signal 9"}).verdict, Verdict::kCrashed);
   EXPECT_EQ(resultOf({}).verdict, Verdict::kCrashed);
 }
 

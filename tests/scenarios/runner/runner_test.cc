@@ -176,13 +176,13 @@ void killAt(const RunFolder& folder, const std::string& point, std::int64_t step
   const pid_t child = folder.start();
   harness::EventReader reader(folder / "events.jsonl");
   for (bool reached = false; !reached;) {
-    reader.poll();
+    const bool more = reader.poll();
     for (const Event& event : reader.log().events) {
       const auto* mark = event.as<harness::SyncMark>();
       reached = reached || (mark != nullptr && mark->point == point && event.head.step >= step);
       ASSERT_EQ(event.as<harness::RunEnd>(), nullptr) << "it ended by itself: " << folder.log();
     }
-    if (!reached) watch.wait();
+    if (!reached && !more) watch.wait();
   }
   ::kill(child, SIGKILL);
   waitFor(child);
