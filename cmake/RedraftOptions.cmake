@@ -2,7 +2,8 @@
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
-set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+set(REDRAFT_OPTIMISATION "-O2" CACHE STRING "Optimisation level of all targets; the goldens hold at -O2")
+set(CMAKE_CXX_FLAGS_RELEASE "${REDRAFT_OPTIMISATION} -g1")
 
 add_library(redraft_options INTERFACE)
 # -ffp-contract=off: g++ and clang contract a*b+c to FMA by default, and not in the same places.
