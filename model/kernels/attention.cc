@@ -34,7 +34,7 @@ void requireShapes(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v
           "the mask lies on " + mask.rowOffsets.device().str() + ": " + all);
 }
 
-simd::AttentionShape shapeOf(const at::Tensor& q, const at::Tensor& k, const BlockMask& mask, double scale) {
+AttentionShape shapeOf(const at::Tensor& q, const at::Tensor& k, const BlockMask& mask, double scale) {
   return {.batch = q.size(0),
           .heads = q.size(1),
           .keyHeads = k.size(1),
@@ -74,7 +74,7 @@ Forward runForward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v
   call.write("out", result.out);
   call.write("lse", result.lse);
   call.readMask(mask);
-  simd::AttentionShape shape = shapeOf(q, k, mask, scale);
+  AttentionShape shape = shapeOf(q, k, mask, scale);
   call.shape(shape);
   call.launch(artefactOf(false, q, mask), q, shape);
   return result;
@@ -119,7 +119,7 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
       call.write("grad_k", gradK);
       call.write("grad_v", gradV);
       call.readMask(holder->mask);
-      simd::AttentionShape shape = shapeOf(q, k, holder->mask, ctx->saved_data["scale"].toDouble());
+      AttentionShape shape = shapeOf(q, k, holder->mask, ctx->saved_data["scale"].toDouble());
       call.shape(shape);
       call.launch(artefactOf(true, q, holder->mask), q, shape);
     }

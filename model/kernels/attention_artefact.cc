@@ -41,14 +41,14 @@ std::int64_t headDimOf(const std::string& name, std::string_view part) {
 
 }  // namespace
 
-simd::MaskRule maskRule(MaskKind kind) {
+MaskRule maskRule(MaskKind kind) {
   switch (kind) {
     case MaskKind::kCausal:
-      return simd::MaskRule::kCausal;
+      return MaskRule::kCausal;
     case MaskKind::kDraftFull:
-      return simd::MaskRule::kDraftFull;
+      return MaskRule::kDraftFull;
     case MaskKind::kDraftSliding:
-      return simd::MaskRule::kDraftSliding;
+      return MaskRule::kDraftSliding;
   }
   REDRAFT_CHECK(false, "unknown mask kind");
 }
@@ -79,7 +79,7 @@ AttentionArtefact parseAttentionArtefact(const std::string& name) {
   artefact.kind = static_cast<MaskKind>(kind - kKindNames.begin());
   artefact.bfloat16 = parts[3] == "bf16";
   if (!artefact.bfloat16 && parts[3] != "f32") refuse(name, parts[3], "a type: f32 or bf16");
-  const std::string tiles = "q" + std::to_string(simd::kQueryTile) + 'k' + std::to_string(simd::kKeyTile);
+  const std::string tiles = "q" + std::to_string(kQueryTile) + 'k' + std::to_string(kKeyTile);
   if (parts[4] != tiles) refuse(name, parts[4], "the tile sizes " + tiles);
   return artefact;
 }

@@ -15,7 +15,7 @@ struct AttentionArtefact {
   std::int64_t headDim = 0;
   MaskKind kind = MaskKind::kCausal;
   bool bfloat16 = false;
-  std::int64_t queryTile = simd::kQueryTile, keyTile = simd::kKeyTile;
+  std::int64_t queryTile = kQueryTile, keyTile = kKeyTile;
 
   const char* entry() const { return backward ? "attention_backward" : "attention_forward"; }
   std::string name() const;
@@ -25,6 +25,6 @@ struct AttentionArtefact {
 /// Error(kBadInput) naming the part that is wrong and what may stand there.
 AttentionArtefact parseAttentionArtefact(const std::string& name);
 
-simd::MaskRule maskRule(MaskKind kind);
+MaskRule maskRule(MaskKind kind);
 
 }  // namespace redraft::model

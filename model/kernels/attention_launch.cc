@@ -18,7 +18,7 @@ devices::Stream currentStream(at::Device device) {
   return {static_cast<std::uint64_t>(c10::impl::VirtualGuardImpl(device.type()).getStream(device).id())};
 }
 
-devices::LaunchShape launchShape(const AttentionArtefact& artefact, const simd::AttentionShape& shape) {
+devices::LaunchShape launchShape(const AttentionArtefact& artefact, const AttentionShape& shape) {
   const auto tiles = [](std::int64_t length, std::int64_t tile) {
     return static_cast<unsigned>((length + tile - 1) / tile);
   };
@@ -47,7 +47,7 @@ void AttentionCall::readMask(const BlockMask& mask) {
   read("block_mask.keep", mask.keep);
 }
 
-void AttentionCall::launch(const AttentionArtefact& artefact, const at::Tensor& q, const simd::AttentionShape& shape) {
+void AttentionCall::launch(const AttentionArtefact& artefact, const at::Tensor& q, const AttentionShape& shape) {
   const at::Device device = q.device();
   if (device.is_cpu()) {
     artefact.kernel()(arguments_.params.data());

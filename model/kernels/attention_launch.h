@@ -19,11 +19,11 @@ class AttentionCall {
   }
   void write(const char* name, const at::Tensor& tensor) { add(name, tensor.mutable_data_ptr(), tensor, true); }
   void readMask(const BlockMask& mask);
-  void shape(simd::AttentionShape& shape) { arguments_.params.push_back(&shape); }
+  void shape(AttentionShape& shape) { arguments_.params.push_back(&shape); }
 
   /// On the current stream of `device`, which is made current for the call. A refusal is a DeviceError that names the
   /// artefact and the query tensor. On the CPU nothing is looked up.
-  void launch(const AttentionArtefact& artefact, const at::Tensor& q, const simd::AttentionShape& shape);
+  void launch(const AttentionArtefact& artefact, const at::Tensor& q, const AttentionShape& shape);
 
  private:
   void add(const char* name, void* pointer, const at::Tensor& tensor, bool written);

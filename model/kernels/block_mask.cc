@@ -6,21 +6,13 @@
 #include <vector>
 
 #include "model/kernels/attention.h"
+#include "model/kernels/mask_geometry.h"
 #include "model/kernels/registry.h"
-#include "model/kernels/simd/mask_ranges.h"
 
 namespace redraft::model {
 namespace {
 
-using simd::KeyRange;
-using simd::kKeyTile;
-using simd::kPartialTile;
-using simd::kQueryTile;
-using simd::MaskRule;
-
 constexpr const char* kName = "makeDraftMask";
-
-std::int64_t tileCount(std::int64_t length, std::int64_t tile) { return (length + tile - 1) / tile; }
 
 /// What the queries of one tile see: tiles that any of them sees, and the keys that all of them see.
 struct TileView {
@@ -37,7 +29,7 @@ KeyRange intersect(const KeyRange& a, const KeyRange& b) {
 }
 
 /// A block's slots see monotone ranges, so its first and its last slot in the tile bound them all.
-TileView viewOf(MaskRule rule, const simd::AttentionShape& s, const std::int32_t* anchors, const std::uint8_t* keep,
+TileView viewOf(MaskRule rule, const AttentionShape& s, const std::int32_t* anchors, const std::uint8_t* keep,
                 std::int64_t begin, std::int64_t end) {
   TileView view;
   const KeyRange all{0, std::numeric_limits<std::int64_t>::max()};
@@ -45,8 +37,8 @@ TileView viewOf(MaskRule rule, const simd::AttentionShape& s, const std::int32_t
   const std::int64_t group = rule == MaskRule::kCausal ? s.queries : s.blockSize;
   for (std::int64_t first = begin; first < end;) {
     const std::int64_t last = std::min(end, (first / group + 1) * group) - 1;
-    const simd::VisibleKeys low = visibleKeys(rule, s, anchors, keep, first);
-    const simd::VisibleKeys high = visibleKeys(rule, s, anchors, keep, last);
+    const VisibleKeys low = visibleKeys(rule, s, anchors, keep, first);
+    const VisibleKeys high = visibleKeys(rule, s, anchors, keep, last);
     view.touch({low.context.begin, high.context.end});
     view.touch({low.own.begin, high.own.end});
     view.commonContext = intersect(view.commonContext, {high.context.begin, low.context.end});
@@ -75,7 +67,7 @@ struct Tiles {
   at::Tensor rowOffsets, columns;
 };
 
-Tiles buildTiles(MaskRule rule, const simd::AttentionShape& s, const std::int32_t* anchors, const std::uint8_t* keep) {
+Tiles buildTiles(MaskRule rule, const AttentionShape& s, const std::int32_t* anchors, const std::uint8_t* keep) {
   const std::int64_t tiles = tileCount(s.queries, kQueryTile);
   at::Tensor offsets = at::empty({s.batch * tiles + 1}, at::kInt);
   auto* offset = offsets.mutable_data_ptr<std::int32_t>();
@@ -110,17 +102,17 @@ Four draftTiles(const at::Tensor& anchorsIn, const at::Tensor& keepIn, std::int6
           "context " + std::to_string(context) + " and " + std::to_string(blocks) + " blocks are too many keys");
   at::Tensor anchors = anchorsIn.clamp(0, context).to(at::kInt).contiguous();
   at::Tensor keep = keepIn.to(at::kByte).contiguous();
-  const simd::AttentionShape shape{.batch = anchors.size(0),
-                                   .heads = 1,
-                                   .keyHeads = 1,
-                                   .queries = blocks * blockSize,
-                                   .keys = context + blocks * blockSize,
-                                   .headDim = 0,
-                                   .context = context,
-                                   .blockSize = blockSize,
-                                   .window = window,
-                                   .blocks = blocks,
-                                   .scale = 1.0f};
+  const AttentionShape shape{.batch = anchors.size(0),
+                             .heads = 1,
+                             .keyHeads = 1,
+                             .queries = blocks * blockSize,
+                             .keys = context + blocks * blockSize,
+                             .headDim = 0,
+                             .context = context,
+                             .blockSize = blockSize,
+                             .window = window,
+                             .blocks = blocks,
+                             .scale = 1.0f};
   const Tiles tiles = buildTiles(window > 0 ? MaskRule::kDraftSliding : MaskRule::kDraftFull, shape,
                                  anchors.const_data_ptr<std::int32_t>(), keep.const_data_ptr<std::uint8_t>());
   return {tiles.rowOffsets, tiles.columns, anchors, keep};
@@ -164,17 +156,17 @@ BlockMask makeCausalMask(std::int64_t batch, std::int64_t queries, std::int64_t 
           "makeCausalMask",
           std::to_string(queries) + " queries and " + std::to_string(keys) +
               " keys: there must be at least as many keys as queries");
-  const simd::AttentionShape shape{.batch = batch,
-                                   .heads = 1,
-                                   .keyHeads = 1,
-                                   .queries = queries,
-                                   .keys = keys,
-                                   .headDim = 0,
-                                   .context = keys,
-                                   .blockSize = 1,
-                                   .window = 0,
-                                   .blocks = 0,
-                                   .scale = 1.0f};
+  const AttentionShape shape{.batch = batch,
+                             .heads = 1,
+                             .keyHeads = 1,
+                             .queries = queries,
+                             .keys = keys,
+                             .headDim = 0,
+                             .context = keys,
+                             .blockSize = 1,
+                             .window = 0,
+                             .blocks = 0,
+                             .scale = 1.0f};
   const Tiles tiles = buildTiles(MaskRule::kCausal, shape, nullptr, nullptr);
   BlockMask mask;
   mask.batch = batch;

@@ -8,24 +8,13 @@
 
 #include <cstdint>
 
+#include "model/kernels/mask_geometry.h"
+
 namespace redraft::model::simd {
 
-inline constexpr std::int64_t kQueryTile = 64;
-inline constexpr std::int64_t kKeyTile = 64;
 inline constexpr std::int64_t kMaxHeadDim = 512;
-/// Bit of a column that marks a partial tile: not every query sees every key of it.
-inline constexpr std::uint32_t kPartialTile = 0x80000000u;
 
-enum class MaskRule : std::uint8_t { kCausal, kDraftFull, kDraftSliding };
-
-/// The last kernel parameter, by value.
-struct AttentionShape {
-  std::int64_t batch, heads, keyHeads, queries, keys, headDim;
-  std::int64_t context, blockSize, window, blocks;  // draft rules: S, b, W, N
-  float scale;
-};
-
-/// params: q, k, v, out, lse, rowOffsets, columns, anchors, keep (each the address of a pointer), shape.
+/// params: q, k, v, out, lse, rowOffsets, columns, anchors, keep (each the address of a pointer), shape (by value).
 /// lse [batch, heads, queries] float32; -inf where a query sees nothing.
 enum ForwardParam : int {
   kFwdQ,

@@ -4,9 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#include "model/kernels/mask_geometry.h"
 #include "model/kernels/parallel.h"
+#include "model/kernels/simd/attention_kernel.h"
 #include "model/kernels/simd/lanes.h"
-#include "model/kernels/simd/mask_ranges.h"
 #include "model/kernels/simd/micro.h"
 #include "model/kernels/simd/scratch.h"
 #include "model/kernels/simd/transpose.h"
@@ -14,8 +15,6 @@
 namespace redraft::model::simd {
 
 inline constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
-
-inline std::int64_t tileCount(std::int64_t length, std::int64_t tile) { return (length + tile - 1) / tile; }
 
 template <class P>
 P* param(void** params, int index) {
