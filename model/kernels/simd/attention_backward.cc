@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "model/kernels/simd/attention_choice.h"
 #include "model/kernels/simd/attention_tiles.h"
 
 namespace redraft::model::simd {
@@ -205,44 +206,14 @@ void backward(void** params, MaskRule rule) {
 }
 
 template <int D, class T, MaskRule rule>
-void entry(void** params) {
-  backward<D, T>(params, rule);
-}
-
-template <int D, class T>
-Kernel byRule(MaskRule rule) {
-  switch (rule) {
-    case MaskRule::kCausal:
-      return &entry<D, T, MaskRule::kCausal>;
-    case MaskRule::kDraftFull:
-      return &entry<D, T, MaskRule::kDraftFull>;
-    default:
-      return &entry<D, T, MaskRule::kDraftSliding>;
-  }
-}
-
-template <int D>
-Kernel byType(MaskRule rule, bool bfloat16) {
-  return bfloat16 ? byRule<D, BFloat>(rule) : byRule<D, float>(rule);
-}
+struct BackwardEntry {
+  static void run(void** params) { backward<D, T>(params, rule); }
+};
 
 }  // namespace
 
 Kernel attentionBackwardKernel(std::int64_t headDim, MaskRule rule, bool bfloat16) {
-  switch (headDim) {
-    case 8:
-      return byType<8>(rule, bfloat16);
-    case 16:
-      return byType<16>(rule, bfloat16);
-    case 32:
-      return byType<32>(rule, bfloat16);
-    case 64:
-      return byType<64>(rule, bfloat16);
-    case 128:
-      return byType<128>(rule, bfloat16);
-    default:
-      return byType<0>(rule, bfloat16);
-  }
+  return AttentionChoice<BackwardEntry>::of(headDim, rule, bfloat16);
 }
 
 }  // namespace redraft::model::simd

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/exact_math.h"
+#include "model/kernels/simd/attention_choice.h"
 #include "model/kernels/simd/attention_tiles.h"
 
 namespace redraft::model::simd {
@@ -143,44 +144,14 @@ void forward(void** params, MaskRule rule) {
 }
 
 template <int D, class T, MaskRule rule>
-void entry(void** params) {
-  forward<D, T>(params, rule);
-}
-
-template <int D, class T>
-Kernel byRule(MaskRule rule) {
-  switch (rule) {
-    case MaskRule::kCausal:
-      return &entry<D, T, MaskRule::kCausal>;
-    case MaskRule::kDraftFull:
-      return &entry<D, T, MaskRule::kDraftFull>;
-    default:
-      return &entry<D, T, MaskRule::kDraftSliding>;
-  }
-}
-
-template <int D>
-Kernel byType(MaskRule rule, bool bfloat16) {
-  return bfloat16 ? byRule<D, BFloat>(rule) : byRule<D, float>(rule);
-}
+struct ForwardEntry {
+  static void run(void** params) { forward<D, T>(params, rule); }
+};
 
 }  // namespace
 
 Kernel attentionForwardKernel(std::int64_t headDim, MaskRule rule, bool bfloat16) {
-  switch (headDim) {
-    case 8:
-      return byType<8>(rule, bfloat16);
-    case 16:
-      return byType<16>(rule, bfloat16);
-    case 32:
-      return byType<32>(rule, bfloat16);
-    case 64:
-      return byType<64>(rule, bfloat16);
-    case 128:
-      return byType<128>(rule, bfloat16);
-    default:
-      return byType<0>(rule, bfloat16);
-  }
+  return AttentionChoice<ForwardEntry>::of(headDim, rule, bfloat16);
 }
 
 }  // namespace redraft::model::simd
