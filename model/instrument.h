@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "devices/host_mark.h"
+
 namespace redraft::model {
 
 enum class SyncPoint : std::uint8_t {
@@ -35,6 +37,12 @@ class Instrument {
 
   /// Progress mark and schedule point. `object`: sample id, micro-batch, layer or round, whichever the point is about.
   virtual void syncPoint(SyncPoint point, std::int64_t object) {}
+
+  /// An order between threads that no driver call shows: the giver publishes into the mark that travels with what it
+  /// hands on, the taker observes it. Called under the lock of the queue or barrier that the mark is in; does not
+  /// block.
+  virtual void publish(devices::HostMark& mark) {}
+  virtual void observe(const devices::HostMark& mark) {}
 
   /// What an attention call passes to the kernel cache as its device. Right: the device of its tensors.
   virtual std::optional<int> kernelCallSiteDevice(int tensorDevice) const { return tensorDevice; }

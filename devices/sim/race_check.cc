@@ -1,14 +1,18 @@
 #include "devices/sim/race_check.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace redraft::devices {
 namespace {
 
-void join(Clock& into, const Clock& from) {
-  if (into.size() < from.size()) into.resize(from.size());
-  for (std::size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
+/// Never the same for two roles, two threads, or a role and a thread.
+std::uint64_t callingHost() {
+  static std::atomic<std::uint64_t> threads{1};
+  thread_local const std::uint64_t thread = threads.fetch_add(1, std::memory_order_relaxed) << 16;
+  const RoleId role = currentOrigin().role;
+  return role != 0 ? role : thread;
 }
 
 std::string describe(const RaceSide& side) {
@@ -31,31 +35,55 @@ std::size_t RaceCheck::addStream(std::uint64_t stream, std::uint64_t context, in
   return streams_.size() - 1;
 }
 
-Clock RaceCheck::clock(std::size_t stream) const {
+Clock& RaceCheck::host() {
+  const auto [entry, appeared] = hosts_.try_emplace(callingHost());
+  if (appeared) {
+    for (const auto& [other, clock] : hosts_) joinClock(entry->second, clock);
+  }
+  return entry->second;
+}
+
+Clock& RaceCheck::issue(std::size_t stream) {
+  Clock& clock = streams_[stream].clock;
+  joinClock(clock, host());
+  return clock;
+}
+
+Clock RaceCheck::record(std::size_t stream) {
   const std::lock_guard lock(mutex_);
-  return streams_[stream].clock;
+  return issue(stream);
 }
 
 void RaceCheck::wait(std::size_t stream, const Clock& event) {
   const std::lock_guard lock(mutex_);
-  join(streams_[stream].clock, event);
+  joinClock(issue(stream), event);
 }
 
 void RaceCheck::synchronized(std::size_t stream) {
   const std::lock_guard lock(mutex_);
-  join(completed_, streams_[stream].clock);
+  joinClock(host(), streams_[stream].clock);
 }
 
 void RaceCheck::synchronized(const Clock& event) {
   const std::lock_guard lock(mutex_);
-  join(completed_, event);
+  joinClock(host(), event);
 }
 
 void RaceCheck::synchronizedContext(std::uint64_t context) {
   const std::lock_guard lock(mutex_);
   for (const StreamInfo& stream : streams_) {
-    if (stream.context == context) join(completed_, stream.clock);
+    if (stream.context == context) joinClock(host(), stream.clock);
   }
+}
+
+void RaceCheck::publish(HostMark& mark) {
+  const std::lock_guard lock(mutex_);
+  joinClock(mark.done, host());
+}
+
+void RaceCheck::observe(const HostMark& mark) {
+  const std::lock_guard lock(mutex_);
+  joinClock(host(), mark.done);
 }
 
 std::vector<Race> RaceCheck::work(std::size_t stream, const std::string& name,
@@ -63,8 +91,7 @@ std::vector<Race> RaceCheck::work(std::size_t stream, const std::string& name,
   std::vector<Race> races;
   const Origin origin = currentOrigin();
   const std::lock_guard lock(mutex_);
-  Clock& clock = streams_[stream].clock;
-  join(clock, completed_);
+  Clock& clock = issue(stream);
   if (clock.size() <= stream) clock.resize(stream + 1);
   const auto work = std::make_shared<const Work>(Work{name, stream, ++clock[stream], origin});
   for (const MemoryTouch& each : touches) {

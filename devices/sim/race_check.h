@@ -1,11 +1,16 @@
 #pragma once
-// A happens-before check over streams, by vector clocks (Fidge, Mattern; the rules for reads and writes are
-// FastTrack's, PLDI'09). Work on one stream is ordered; an event orders what was before its record with what follows a
-// wait for it; a synchronisation by any thread orders what it waited for with all that is issued later. The last rule
-// is deliberate: threads hand results on through queues that this layer does not see, and a clock for each thread would
-// report all of those. Two accesses to one range, one of them a write, without such an order are a race, though the
-// simulator ran them one after the other. Thread-safe. False negatives: what kernels touch without saying so, and
-// ranges that were dropped (kMaxRanges).
+// A happens-before check over streams and host threads, by vector clocks (Fidge, Mattern; the rules for reads and
+// writes are FastTrack's, PLDI'09). Two accesses to one range, one of them a write, without an order between them are a
+// race, though the simulator ran them one after the other. What orders:
+//   - a stream's work among itself; an event: what was before its record with what follows a wait for it;
+//   - a host thread that waits (for a stream, an event, a context): what it waited for with all that it issues later,
+//     on any stream;
+//   - publish() and observe(): what the giver knew to be done with all that the taker issues later.
+// A host thread is a role wherever its work runs (autograd's threads run backward for the role that waits for them), or
+// the calling thread where there is no role. One that appears knows what any host knows by then, for whoever started
+// it.
+// Thread-safe. False negatives: that last rule; what kernels touch without saying so; ranges that were dropped
+// (kMaxRanges). False alarms: an order that the program makes and does not publish.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,14 +18,14 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "devices/driver.h"
+#include "devices/host_mark.h"
 #include "devices/sim/address_map.h"
 
 namespace redraft::devices {
-
-using Clock = std::vector<std::uint64_t>;  // by stream index; missing entries are 0
 
 struct RaceSide {
   std::string work;   // kernel, or "copy"
@@ -43,11 +48,14 @@ class RaceCheck {
   /// Index for the calls below.
   std::size_t addStream(std::uint64_t stream, std::uint64_t context, int device);
 
-  Clock clock(std::size_t stream) const;              // for an event that is recorded
-  void wait(std::size_t stream, const Clock& event);  // the stream waits for an event
-  void synchronized(std::size_t stream);              // a thread waited for all of a stream
-  void synchronized(const Clock& event);              // a thread waited for an event
-  void synchronizedContext(std::uint64_t context);    // a thread waited for all streams of a context
+  // Of the calling host thread.
+  Clock record(std::size_t stream);                   // the event that it records on the stream
+  void wait(std::size_t stream, const Clock& event);  // it makes the stream wait for an event
+  void synchronized(std::size_t stream);              // it waited for all of a stream
+  void synchronized(const Clock& event);              // it waited for an event
+  void synchronizedContext(std::uint64_t context);    // it waited for all streams of a context
+  void publish(HostMark& mark);                       // what it knows joins what the mark holds
+  void observe(const HostMark& mark);                 // it knows what the mark holds
 
   /// Notes what a launch or copy touches; at most one race a touch.
   std::vector<Race> work(std::size_t stream, const std::string& name, const std::vector<MemoryTouch>& touches);
@@ -79,6 +87,10 @@ class RaceCheck {
     Clock clock;
   };
 
+  /// What the calling host thread knows to be done.
+  Clock& host();
+  /// The stream's clock, once the calling host thread issues something on it.
+  Clock& issue(std::size_t stream);
   void touch(const std::shared_ptr<const Work>& work, const MemoryTouch& touch, std::vector<Race>& races);
   /// Makes ranges begin at `begin` and end at `end`, and covers the gaps between.
   void split(Address begin, Address end);
@@ -87,9 +99,9 @@ class RaceCheck {
   bool ordered(const Access& access, std::size_t stream) const;
   RaceSide side(const Access& access, bool written) const;
 
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::vector<StreamInfo> streams_;
-  Clock completed_;
+  std::unordered_map<std::uint64_t, Clock> hosts_;
   std::map<Address, Range> ranges_;
 };
 

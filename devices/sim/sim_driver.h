@@ -1,7 +1,7 @@
 #pragma once
 // The simulated driver: N devices in host memory, with CUDA's affinity rules enforced. Work runs at once on the calling
-// thread, so a program's results do not depend on the simulator; what streams and events order is checked by vector
-// clocks.
+// thread, so a program's results do not depend on the simulator; what streams, events and host threads order is checked
+// by vector clocks.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "devices/driver.h"
+#include "devices/host_mark.h"
 #include "devices/topology.h"
 
 namespace redraft::devices {
@@ -44,6 +45,11 @@ class SimDriver : public Driver {
   /// Host memory that kernels may touch, as cuMemHostRegister makes it.
   virtual Status registerHost(const void* pointer, std::size_t bytes) = 0;
   virtual Status unregisterHost(const void* pointer) = 0;
+
+  /// For the happens-before check. On the giver's thread, before it hands something on: adds what the thread knows to
+  /// be done. On the taker's: the thread knows it too. The caller keeps two threads from one mark at a time.
+  virtual void publish(HostMark& mark) = 0;
+  virtual void observe(const HostMark& mark) = 0;
 
   /// Non-zero entries only, ordered by role and device.
   virtual std::vector<RoleMemory> roleMemory() const = 0;

@@ -77,6 +77,8 @@ class SimDriverImpl final : public SimDriver {
   Status releaseMemory(const void* pointer) override;
   Status registerHost(const void* pointer, std::size_t bytes) override;
   Status unregisterHost(const void* pointer) override;
+  void publish(HostMark& mark) override;
+  void observe(const HostMark& mark) override;
   std::vector<RoleMemory> roleMemory() const override;
   bool poisoned() const override { return poisoned_.load(std::memory_order_acquire); }
 

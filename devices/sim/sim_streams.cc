@@ -88,6 +88,14 @@ Status SimDriverImpl::synchronizeContext() {
   return finish(CallKind::kSynchronize, std::move(verdict), "context", context ? context->id : 0);
 }
 
+void SimDriverImpl::publish(HostMark& mark) {
+  if (options_.raceCheck) races_.publish(mark);
+}
+
+void SimDriverImpl::observe(const HostMark& mark) {
+  if (options_.raceCheck) races_.observe(mark);
+}
+
 Status SimDriverImpl::createEvent(Event* event) {
   *event = {};
   ContextState* context = nullptr;
@@ -125,7 +133,7 @@ Status SimDriverImpl::recordEvent(Event event, Stream stream) {
     const std::lock_guard lock(found->mutex);
     found->recorded = true;
     found->nanos = nowNanos();
-    if (options_.raceCheck) found->clock = races_.clock(on->index);
+    if (options_.raceCheck) found->clock = races_.record(on->index);
   }
   return finish(CallKind::kEventRecord, verdict.status, [&](LogRecord& record) {
     record.object = event.id;

@@ -1,5 +1,6 @@
 #pragma once
-// Rounds in which every member of a group gives one value and gets everybody's: barrier and all-gather in one.
+// Rounds in which every member of a group gives one value and gets everybody's: barrier and all-gather in one. What any
+// of them knew to be done on the devices, all know behind it (Instrument::publish).
 
 #include <cstdint>
 #include <map>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "model/instrument.h"
 #include "model/pipeline/run_monitor.h"
 
 namespace redraft::model {
@@ -32,6 +34,7 @@ class Exchange {
     if (entry == nullptr) entry = std::make_shared<Round>(members_.size());
     const std::shared_ptr<Round> round = entry;
     round->given[self] = std::move(value);
+    instrument().publish(round->known);
     if (++round->count == members_.size()) {
       open_.erase(number);
       auto values = std::make_shared<std::vector<Value>>();
@@ -42,6 +45,7 @@ class Exchange {
     monitor_.wait(
         lock, members_[self], [&] { return what + " of " + missing(*round); },
         [&] { return round->values != nullptr; });
+    instrument().observe(round->known);
     return round->values;
   }
 
@@ -51,6 +55,7 @@ class Exchange {
     std::vector<std::optional<Value>> given;
     std::size_t count = 0;
     Values values;
+    devices::HostMark known;
   };
 
   std::string missing(const Round& round) const {

@@ -1,14 +1,16 @@
 #pragma once
 // The bounded queue between target and drafter workers. Items carry a sequence number, and are admitted and handed out
-// by it, so what a consumer gets never depends on which producer was faster.
+// by it, so what a consumer gets never depends on which producer was faster. What a producer knows to be done on the
+// devices comes with its item (Instrument::publish), and what a consumer knew as it took one with the room that this
+// made.
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 
 #include "base/error.h"
+#include "model/instrument.h"
 #include "model/pipeline/run_monitor.h"
 
 namespace redraft::model {
@@ -29,8 +31,10 @@ class OrderedQueue {
     monitor_.wait(
         lock, who, [&] { return "room for micro-batch " + std::to_string(sequence) + state(); },
         [&] { return sequence < lowest_ + depth_; });
-    const bool added = items_.emplace(sequence, std::move(item)).second;
+    const auto [entry, added] = items_.emplace(sequence, Entry{std::move(item), {}});
     REDRAFT_CHECK(added && sequence >= lowest_, "a sequence number is pushed once");
+    instrument().observe(room_);
+    instrument().publish(entry->second.given);
     monitor_.changed();
   }
 
@@ -40,15 +44,16 @@ class OrderedQueue {
     monitor_.wait(
         lock, who, [&] { return "micro-batch " + std::to_string(sequence) + " from the target workers" + state(); },
         [&] { return items_.count(sequence) != 0; });
-    Item item = std::move(items_.at(sequence));
+    Entry entry = std::move(items_.at(sequence));
     items_.erase(sequence);
-    taken_.insert(sequence);
-    while (!taken_.empty() && *taken_.begin() == lowest_) {
-      taken_.erase(taken_.begin());
+    instrument().observe(entry.given);
+    instrument().publish(taken_[sequence]);
+    for (auto next = taken_.begin(); next != taken_.end() && next->first == lowest_; next = taken_.erase(next)) {
+      devices::joinClock(room_.done, next->second.done);
       ++lowest_;
     }
     monitor_.changed();
-    return item;
+    return std::move(entry.item);
   }
 
   /// Items that wait now.
@@ -58,6 +63,11 @@ class OrderedQueue {
   }
 
  private:
+  struct Entry {
+    Item item;
+    devices::HostMark given;
+  };
+
   std::string state() const {
     return " (the queue is at " + std::to_string(lowest_) + ", depth " + std::to_string(depth_) + ")";
   }
@@ -65,8 +75,9 @@ class OrderedQueue {
   RunMonitor& monitor_;
   const std::int64_t depth_;
   std::int64_t lowest_;
-  std::map<std::int64_t, Item> items_;
-  std::set<std::int64_t> taken_;  // beyond lowest_
+  std::map<std::int64_t, Entry> items_;
+  std::map<std::int64_t, devices::HostMark> taken_;  // beyond lowest_
+  devices::HostMark room_;                           // of all that were taken below it
 };
 
 }  // namespace redraft::model

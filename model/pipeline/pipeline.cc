@@ -3,10 +3,12 @@
 #include <c10/core/DeviceGuard.h>
 
 #include <functional>
+#include <list>
 #include <thread>
 #include <utility>
 
 #include "base/error.h"
+#include "model/instrument.h"
 #include "model/pipeline/drafter_worker.h"
 #include "model/pipeline/pipeline_shared.h"
 #include "model/pipeline/target_worker.h"
@@ -29,20 +31,28 @@ BatchOptions batchOptions(const PipelineOptions& options, const DrafterConfig& d
   return batch;
 }
 
-/// The threads of a run. Joined before it ends, whatever happens.
+/// The threads of a run. Joined before it ends, whatever happens; what they knew to be done is then known here.
 class RoleThreads {
  public:
   explicit RoleThreads(PipelineShared& shared) : shared_(shared) {}
   ~RoleThreads() {
-    for (std::thread& thread : threads_) thread.join();
+    for (RoleThread& role : threads_) {
+      if (!role.thread.joinable()) continue;  // it could not be started
+      role.thread.join();
+      instrument().observe(role.known);
+    }
   }
   RoleThreads(const RoleThreads&) = delete;
   RoleThreads& operator=(const RoleThreads&) = delete;
 
   void start(std::string role, at::Device device, std::function<void()> body) {
     try {
-      threads_.emplace_back(
-          [this, role = std::move(role), device, body = std::move(body)] { runRole(role, device, body); });
+      devices::HostMark& known = threads_.emplace_back().known;
+      threads_.back().thread = std::thread([this, role = std::move(role), device, body = std::move(body), &known] {
+        const RoleScope scope(role);
+        runRole(role, device, body);
+        instrument().publish(known);
+      });
     } catch (...) {
       shared_.monitor.fail(std::current_exception());  // or those that run would wait for this one
       throw;
@@ -50,8 +60,12 @@ class RoleThreads {
   }
 
  private:
+  struct RoleThread {
+    std::thread thread;
+    devices::HostMark known;  // at its end
+  };
+
   void runRole(const std::string& role, at::Device device, const std::function<void()>& body) noexcept {
-    const RoleScope scope(role);
     try {
       const c10::OptionalDeviceGuard guard(device.is_cpu() ? std::optional<at::Device>() : device);
       shared_.observer.roleBegan(role, device);
@@ -65,7 +79,7 @@ class RoleThreads {
   }
 
   PipelineShared& shared_;
-  std::vector<std::thread> threads_;
+  std::list<RoleThread> threads_;
 };
 
 }  // namespace

@@ -101,7 +101,8 @@ harness::ExceptionSeen describe(const std::exception_ptr& error) {
 
 }  // namespace
 
-RunEvents::RunEvents(const std::string& path, Fault& fault) : writer_(path), fault_(fault) {}
+RunEvents::RunEvents(const std::string& path, Fault& fault, devices::SimDriver& driver)
+    : writer_(path), fault_(fault), driver_(driver) {}
 
 void RunEvents::write(harness::EventBody body) { writer_.write(headOf(devices::currentOrigin()), std::move(body)); }
 
@@ -149,6 +150,10 @@ void RunEvents::syncPoint(model::SyncPoint point, std::int64_t object) {
   write(std::move(mark));
   fault_.syncPoint(point, object);
 }
+
+void RunEvents::publish(devices::HostMark& mark) { driver_.publish(mark); }
+
+void RunEvents::observe(const devices::HostMark& mark) { driver_.observe(mark); }
 
 std::optional<int> RunEvents::kernelCallSiteDevice(int tensorDevice) const {
   return fault_.kernelCallSiteDevice(tensorDevice);

@@ -7,6 +7,7 @@
 
 #include "devices/driver_log.h"
 #include "devices/kernel_cache.h"
+#include "devices/sim/sim_driver.h"
 #include "harness/events.h"
 #include "model/instrument.h"
 #include "model/pipeline/pipeline.h"
@@ -16,8 +17,8 @@ namespace redraft::scenarios {
 
 class RunEvents : public model::Instrument, public model::PipelineObserver {
  public:
-  /// `fault` outlives this.
-  RunEvents(const std::string& path, Fault& fault);
+  /// `fault` and `driver` outlive this; `driver` is told of the orders between the run's threads.
+  RunEvents(const std::string& path, Fault& fault, devices::SimDriver& driver);
 
   void begin(const Scenario& scenario, const std::string& token);
   void end(bool completed, std::int64_t steps);
@@ -30,6 +31,8 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
 
   // model::Instrument
   void syncPoint(model::SyncPoint point, std::int64_t object) override;
+  void publish(devices::HostMark& mark) override;
+  void observe(const devices::HostMark& mark) override;
   std::optional<int> kernelCallSiteDevice(int tensorDevice) const override;
   int blockMaskDevice(int tensorDevice) const override;
   int recomputeDevice(int forwardDevice) const override;
@@ -47,6 +50,7 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
 
   harness::EventWriter writer_;
   Fault& fault_;
+  devices::SimDriver& driver_;
 };
 
 }  // namespace redraft::scenarios

@@ -122,7 +122,7 @@ class Session {
     if (options.resume)
       from_ = model::newestRunCheckpoint(materials_.options.checkpointFolder, materials_.options.configuration);
     claimFolder(options);
-    events_ = std::make_unique<RunEvents>(joinPath(options.folder, kEventsFile), *fault_);
+    events_ = std::make_unique<RunEvents>(joinPath(options.folder, kEventsFile), *fault_, driver);
   }
 
   ~Session() {

@@ -25,6 +25,14 @@ class RaceCheckTest : public SimTest {
         rigs[0].add, {}, stream,
         {{&pointer, &value}, {{mode == kWrite ? "out" : "in", array + first, count * sizeof(float), mode == kWrite}}}));
   }
+  /// Runs it to its end; that this thread waited for it is no order that the driver sees.
+  template <class Body>
+  void onAnotherThread(const Body& body) {
+    std::thread([&] {
+      use(0);
+      body();
+    }).join();
+  }
   std::size_t races() const { return records(CallKind::kRace).size(); }
 
   Stream first() const { return rigs[0].stream; }
@@ -90,16 +98,97 @@ TEST_F(RaceCheckTest, EventsOrderThroughAThirdStream) {
   EXPECT_EQ(races(), 0u);
 }
 
-TEST_F(RaceCheckTest, ASynchronisationByAnyThreadOrdersWhatComesAfter) {
+TEST_F(RaceCheckTest, AHostThreadThatWaitedOrdersWhatItIssuesLater) {
   touch(first(), kWrite);
-  std::thread([&] {
-    use(0);
-    ok(driver->synchronizeStream(first()));
-  }).join();
+  ok(driver->synchronizeStream(first()));
   touch(second, kWrite);
   EXPECT_EQ(races(), 0u);
   touch(first(), kRead);
   EXPECT_EQ(races(), 1u) << "the synchronisation was before the second write";
+}
+
+TEST_F(RaceCheckTest, ASynchronisationByAnotherThreadOrdersNothingHere) {
+  touch(first(), kWrite);
+  onAnotherThread([&] { ok(driver->synchronizeStream(first())); });
+  touch(second, kWrite);
+  EXPECT_EQ(races(), 1u) << "nothing tells this thread that the other one has waited";
+}
+
+TEST_F(RaceCheckTest, AHandOffPassesOnWhatTheGiverWaitedFor) {
+  touch(first(), kWrite);
+  HostMark mark;
+  onAnotherThread([&] {
+    ok(driver->synchronizeStream(first()));
+    driver->publish(mark);
+  });
+  driver->observe(mark);
+  touch(second, kWrite);
+  EXPECT_EQ(races(), 0u);
+}
+
+TEST_F(RaceCheckTest, AHandOffPassesOnNothingThatTheGiverWaitedForLater) {
+  touch(first(), kWrite);
+  HostMark mark;
+  onAnotherThread([&] {
+    driver->publish(mark);
+    ok(driver->synchronizeStream(first()));
+  });
+  driver->observe(mark);
+  touch(second, kWrite);
+  EXPECT_EQ(races(), 1u);
+}
+
+TEST_F(RaceCheckTest, AHandOffPassesOnWhatItsGiverWasHanded) {
+  touch(first(), kWrite);
+  ok(driver->synchronizeStream(first()));
+  HostMark to, back;
+  driver->publish(to);
+  onAnotherThread([&] {
+    driver->observe(to);
+    touch(second, kWrite);
+    ok(driver->synchronizeStream(second));
+    driver->publish(back);
+  });
+  EXPECT_EQ(races(), 0u);
+  driver->observe(back);
+  touch(first(), kWrite);
+  EXPECT_EQ(races(), 0u);
+}
+
+TEST_F(RaceCheckTest, AnEventCarriesWhatItsThreadHadWaitedForWhenItRecorded) {
+  touch(first(), kWrite);
+  onAnotherThread([&] {
+    ok(driver->synchronizeStream(first()));
+    ok(driver->recordEvent(event, second));
+  });
+  Stream third;
+  ok(driver->createStream(&third));
+  ok(driver->waitEvent(third, event));
+  touch(third, kWrite);
+  EXPECT_EQ(races(), 0u);
+}
+
+TEST_F(RaceCheckTest, AThreadThatAppearsKnowsWhatItsStarterMayKnow) {
+  touch(first(), kWrite);
+  ok(driver->synchronizeStream(first()));
+  onAnotherThread([&] { touch(second, kWrite); });
+  EXPECT_EQ(races(), 0u);
+}
+
+TEST_F(RaceCheckTest, ARoleIsOneHostThreadOnWhateverThreadItsWorkRuns) {
+  setOriginProvider([] { return Origin{roleId("drafter[0]"), Phase::kBackward, 1}; });
+  touch(first(), kWrite);
+  onAnotherThread([&] { ok(driver->synchronizeStream(first())); });  // as autograd's thread does for its role
+  touch(second, kWrite);
+  EXPECT_EQ(races(), 0u);
+  setOriginProvider([] { return Origin{roleId("drafter[1]"), Phase::kBackward, 1}; });
+  touch(second, kRead, 0, 1);  // it appears here, and knows of the wait above
+  setOriginProvider([] { return Origin{roleId("drafter[0]"), Phase::kBackward, 2}; });
+  ok(driver->synchronizeStream(second));
+  setOriginProvider([] { return Origin{roleId("drafter[1]"), Phase::kBackward, 2}; });
+  touch(first(), kRead, 4, 1);
+  setOriginProvider(nullptr);
+  EXPECT_EQ(races(), 1u) << "what drafter[0] waited for says nothing to drafter[1], on the same thread";
 }
 
 TEST_F(RaceCheckTest, AContextWideSynchronisationCoversItsStreamsOnly) {
