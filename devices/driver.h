@@ -5,17 +5,15 @@
 //
 // Rules (CUDA Programming Guide, "Multi-device"; measured):
 //   - A Module and its Functions belong to the context that was current at load. Launching a Function on a stream of
-//   another
-//     context is kInvalidHandle (400); nothing runs, nothing sticks. A Library's functions work in every context.
+//     another context is kInvalidHandle (400); nothing runs, nothing sticks. A Library's functions work in every
+//     context.
 //   - Recording an event of one context on a stream of another is 400; waiting for it there is allowed.
 //   - A call that needs a current context and finds none is kInvalidContext (201).
 //   - A kernel that touches another device's memory without peer access: the launch succeeds, the next synchronisation
-//   returns
-//     kIllegalAddress (700), and from then on every call of the process, on every device, returns 700. With peer access
-//     on it is silent: only the log shows it.
+//     returns kIllegalAddress (700), and from then on every call of the process, on every device, returns 700. With
+//     peer access on it is silent: only the log shows it.
 //   - On a poisoned process free() still frees, setCurrent() still binds, and queries still fill in their answer, so
-//   that
-//     unwinding works; they return 700 all the same.
+//     that unwinding works; they return 700 all the same.
 
 #include <cstddef>
 #include <cstdint>

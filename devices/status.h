@@ -8,24 +8,25 @@
 
 namespace redraft::devices {
 
-enum class [[nodiscard]] Status : int{
-    kSuccess = 0,
-    kInvalidValue = 1,
-    kOutOfMemory = 2,
-    kNotInitialized = 3,
-    kNoDevice = 100,
-    kInvalidDevice = 101,
-    kInvalidImage = 200,
-    kInvalidContext = 201,
-    kNoBinaryForGpu = 209,
-    kPeerAccessUnsupported = 217,
-    kInvalidHandle = 400,
-    kNotFound = 500,
-    kNotReady = 600,
-    kIllegalAddress = 700,
-    kPeerAccessAlreadyEnabled = 704,
-    kPeerAccessNotEnabled = 705,
-    kContextIsDestroyed = 709,
+enum class [[nodiscard]] Status : int;  // apart: clang-format 14 takes a brace behind an attribute for a value
+enum class Status : int {
+  kSuccess = 0,
+  kInvalidValue = 1,
+  kOutOfMemory = 2,
+  kNotInitialized = 3,
+  kNoDevice = 100,
+  kInvalidDevice = 101,
+  kInvalidImage = 200,
+  kInvalidContext = 201,
+  kNoBinaryForGpu = 209,
+  kPeerAccessUnsupported = 217,
+  kInvalidHandle = 400,
+  kNotFound = 500,
+  kNotReady = 600,
+  kIllegalAddress = 700,
+  kPeerAccessAlreadyEnabled = 704,
+  kPeerAccessNotEnabled = 705,
+  kContextIsDestroyed = 709,
 };
 
 const char* statusName(Status status);         // "CUDA_ERROR_INVALID_HANDLE"
