@@ -57,13 +57,13 @@ class BoundedLog final : public DriverLog {
       const std::lock_guard lock(mutex_);
       record.sequence = ++sequence_;
       sink = sink_;
-      if (sink) {
-        keep(record);
-      } else {
+      if (!sink) {
         keep(std::move(record));
+        return;
       }
+      keep(record);
     }
-    if (sink) (*sink)(record);
+    (*sink)(record);
   }
 
   void setSink(LogSink sink) override {

@@ -62,7 +62,7 @@ std::string findGoldens(const std::string& given, const std::string& start) {
     return given;
   }
   for (std::string folder = start; !folder.empty(); folder = parentOf(folder)) {
-    const std::string candidate = joinPath(folder, "golden/data");
+    std::string candidate = joinPath(folder, "golden/data");
     if (isDirectory(candidate)) return candidate;
     if (folder == "/") break;
   }
