@@ -10,6 +10,7 @@ namespace redraft::scenarios {
 namespace {
 
 constexpr std::size_t kMaxScenarioBytes = 1u << 20;
+constexpr std::size_t kMaxKeyPathParts = 16;
 constexpr const char* kFileOnly[] = {"schema", "extends", "abstract", "matrix"};
 
 /// Reads the keys of visitFileKeys; the scenario's own are FieldReader's.
@@ -41,7 +42,9 @@ class FileKeyReader : public FieldReader {
   static void checkValue(const JsonReader& reader, const std::string& path, const Json& value) {
     if (value.is_structured()) reader.fail(path, "a value of a matrix is a number, a text, true or false");
     const std::vector<std::string> parts = split(path, '.');
-    if (std::any_of(parts.begin(), parts.end(), [](const std::string& part) { return part.empty(); }))
+    const bool hasEmpty = std::any_of(parts.begin(), parts.end(), [](const std::string& part) { return part.empty(); });
+    // The bound comes before the objects that the path would make, one inside the other.
+    if (hasEmpty || parts.size() > kMaxKeyPathParts)
       reader.fail(path, "not a key path", "write keys with dots between, as in \"topology.peer\"");
     Json json = Json::object();
     setAtPath(json, path, value);

@@ -87,6 +87,13 @@ TEST(HostileScenarioTest, AMatrixValueIsCheckedWhereItGoes) {
   expectAll(loadError(ScenarioFolder::whole("\"matrix\": {\"seed\": [[1]]}")), {"a value of a matrix"});
 }
 
+TEST(HostileScenarioTest, AKeyPathOfManyPartsIsRefusedBeforeItIsFollowed) {
+  std::string path = "training";
+  for (int i = 0; i < 200000; ++i) path += ".a";
+  expectAll(loadError(ScenarioFolder::whole("\"matrix\": {\n\"" + path + "\": [1]}")),
+            {"bad.json:6", "not a key path"});
+}
+
 TEST(HostileScenarioTest, WhatContradictsItselfNamesWhereItWasGiven) {
   const ScenarioFolder folder;
   folder.write("base", ScenarioFolder::whole("\"abstract\": true"));
