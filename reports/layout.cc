@@ -37,12 +37,14 @@ std::size_t displayWidth(std::string_view text) {
 
 std::string padRight(std::string text, std::size_t width) {
   const std::size_t now = displayWidth(text);
-  return text + std::string(now < width ? width - now : 0, ' ');
+  text.append(now < width ? width - now : 0, ' ');
+  return text;
 }
 
 std::string padLeft(std::string text, std::size_t width) {
   const std::size_t now = displayWidth(text);
-  return std::string(now < width ? width - now : 0, ' ') + text;
+  text.insert(0, now < width ? width - now : 0, ' ');
+  return text;
 }
 
 std::string formatSeconds(double seconds) {

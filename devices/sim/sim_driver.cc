@@ -13,7 +13,7 @@ std::uint64_t nextSerial() {
   return serial.fetch_add(1, std::memory_order_relaxed);
 }
 
-const SimOptions& checked(const SimOptions& options) {
+void check(const SimOptions& options) {
   const int count = options.topology.deviceCount;
   if (count < 1 || count > 64) {
     throwBadInput("topology", "device count " + std::to_string(count) + " is not between 1 and 64",
@@ -30,7 +30,6 @@ const SimOptions& checked(const SimOptions& options) {
     require(from, "a copy edge");
     require(to, "a copy edge");
   }
-  return options;
 }
 
 }  // namespace
@@ -82,7 +81,8 @@ SimDriverImpl::Verdict SimDriverImpl::poison() const {
 }
 
 std::unique_ptr<SimDriver> makeSimDriver(SimOptions options) {
-  return std::make_unique<SimDriverImpl>(checked(options));
+  check(options);
+  return std::make_unique<SimDriverImpl>(std::move(options));
 }
 
 }  // namespace redraft::devices

@@ -101,7 +101,7 @@ class DoctorCommand : public Command {
   }
 
   std::string goldens() const {
-    const std::string root = places_.goldensOrEmpty();
+    std::string root = places_.goldensOrEmpty();
     if (root.empty())
       throw Error(ErrorKind::kEnvironment, "", "no folder golden/data here or above",
                   "name one by --goldens DIR; without goldens cases are INCOMPARABLE");
@@ -118,7 +118,7 @@ class DoctorCommand : public Command {
     struct statvfs info {};
     if (::statvfs(".", &info) != 0) throw Error(ErrorKind::kEnvironment, ".", "cannot be looked at");
     const std::uint64_t bytes = std::uint64_t{info.f_bavail} * info.f_frsize;
-    const std::string text = reports::formatBytes(static_cast<std::int64_t>(bytes)) + " free here";
+    std::string text = reports::formatBytes(static_cast<std::int64_t>(bytes)) + " free here";
     if (bytes < kSpaceWanted) throw Error(ErrorKind::kEnvironment, "", text, "free 2 GiB, or name another --out");
     return text;
   }
