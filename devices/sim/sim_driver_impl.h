@@ -153,6 +153,8 @@ class SimDriverImpl final : public SimDriver {
   Reach reach(const std::vector<MemoryTouch>& touches, int device);
   void fault(const std::string& what, ContextState& context);
   void checkRaces(const StreamState& stream, const std::string& name, const std::vector<MemoryTouch>& touches);
+  void checkCopyRaces(const StreamState& stream, const MemoryTouch& read, const Place& from, const MemoryTouch& written,
+                      const Place& to);
   Verdict placeOf(const void* pointer, std::size_t bytes, const char* side, Place* place) const;
   bool peerEnabled(int from, int to) const { return peers_[peerIndex(from, to)].load(std::memory_order_acquire); }
   std::size_t peerIndex(int from, int to) const { return static_cast<std::size_t>(from) * deviceCount() + to; }

@@ -128,6 +128,17 @@ SimDriverImpl::Verdict SimDriverImpl::placeOf(const void* pointer, std::size_t b
   return {};
 }
 
+void SimDriverImpl::checkCopyRaces(const StreamState& stream, const MemoryTouch& read, const Place& from,
+                                   const MemoryTouch& written, const Place& to) {
+  std::vector<MemoryTouch> touches;
+  if (from.device >= 0) touches.push_back(read);
+  if (to.device >= 0) touches.push_back(written);
+  for (const Place& place : {from, to}) {
+    if (place.device >= 0 && !place.traced) memory_.markTraced(place.begin);
+  }
+  checkRaces(stream, "copy", touches);
+}
+
 Status SimDriverImpl::copy(void* destination, const void* source, std::size_t bytes, Stream stream) {
   std::shared_ptr<const StreamState> on;
   Place from;
@@ -161,13 +172,7 @@ Status SimDriverImpl::copy(void* destination, const void* source, std::size_t by
   });
   if (status != Status::kSuccess || bytes == 0 || on->context->faulted.load(std::memory_order_acquire)) return status;
   if (options_.raceCheck) {
-    std::vector<MemoryTouch> touches;
-    if (from.device >= 0) touches.push_back({"source", source, bytes, false});
-    if (to.device >= 0) touches.push_back({"destination", destination, bytes, true});
-    for (const Place& place : {from, to}) {
-      if (place.device >= 0 && !place.traced) memory_.markTraced(place.begin);
-    }
-    checkRaces(*on, "copy", touches);
+    checkCopyRaces(*on, {"source", source, bytes, false}, from, {"destination", destination, bytes, true}, to);
     if (waits) races_.synchronized(on->index);
   }
   std::memmove(destination, source, bytes);
