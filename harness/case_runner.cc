@@ -20,6 +20,7 @@ namespace redraft::harness {
 namespace {
 
 constexpr std::size_t kTailLines = 40;
+constexpr std::size_t kStackLines = 1000;  // a stack of up to 65 lines for every role
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -142,7 +143,8 @@ reports::CaseResult assessCase(const CasePlan& plan, const std::string& folder, 
   Evidence evidence;
   evidence.seen = std::move(seen);
   evidence.topology = plan.topology;
-  evidence.logTail = symboliseFrames(logTail(folder, kTailLines));
+  evidence.logTail = logTail(folder, kTailLines);
+  evidence.stacks = runnerStacks(symboliseFrames(logTail(folder, kStackLines)));
   Gathered gathered;
   gatherRecord(folder, evidence, gathered);
   compareWithGolden(plan, options, evidence, gathered);

@@ -9,6 +9,7 @@
 #include "devices/topology.h"
 #include "golden/compare.h"
 #include "golden/run_files.h"
+#include "harness/runner_stacks.h"
 #include "harness/supervisor.h"
 
 namespace redraft::harness {
@@ -19,6 +20,7 @@ struct Evidence {
   std::optional<golden::MemoryReport> memory;
   std::optional<golden::NumericsComparison> comparison;  // with the golden, where there is one
   std::vector<std::string> logTail;                      // last lines of runner.log
+  std::vector<RunnerStack> stacks;                       // in it
 
   const std::vector<Event>& events() const { return seen.log.events; }
   /// Device of a role as it began; -1 for a role that never did.

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxDataFiles = 10'000;
-constexpr std::streamoff kTailBytes = 64 << 10;
+constexpr std::streamoff kTailBytes = 512 << 10;
 constexpr std::size_t kMaxLogLine = 2000;  // a frame with a long mangled name has to stay whole
 
 [[noreturn]] void refuse(const fs::path& path, const std::error_code& error) {

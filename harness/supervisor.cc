@@ -1,10 +1,12 @@
 #include "harness/supervisor.h"
 
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -12,6 +14,7 @@
 #include "harness/interrupt.h"
 #include "harness/output_log.h"
 #include "harness/run_folder.h"
+#include "harness/runner_stacks.h"
 #include "harness/token_counter.h"
 
 namespace redraft::harness {
@@ -21,6 +24,8 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kProgressEvery{200};
+// Threads are given time to write their stacks until nothing has come for the first, and no longer than the second.
+constexpr std::chrono::milliseconds kStacksQuiet{200}, kStacksLimit{2000};
 
 double secondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -31,18 +36,23 @@ std::string firstLine(const fs::path& path) {
   return line;
 }
 
-/// Name, state and wait channel of every thread.
-std::vector<std::string> threadStates(pid_t pid) {
-  std::vector<std::string> states;
+struct ThreadSeen {
+  pid_t id = 0;
+  std::string name, text;  // text: name, state and wait channel
+};
+
+std::vector<ThreadSeen> threadsOf(pid_t pid) {
+  std::vector<ThreadSeen> threads;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator("/proc/" + std::to_string(pid) + "/task", error)) {
-    const std::string stat = firstLine(entry.path() / "stat");
+    const std::string id = entry.path().filename().string(), stat = firstLine(entry.path() / "stat");
     const std::size_t name = stat.rfind(") ");
     const std::string state = name == std::string::npos ? "?" : stat.substr(name + 2, 1);
-    states.push_back("thread " + entry.path().filename().string() + " \"" + firstLine(entry.path() / "comm") +
-                     "\": state " + state + ", waits in " + firstLine(entry.path() / "wchan"));
+    threads.push_back({static_cast<pid_t>(std::stol(id)), firstLine(entry.path() / "comm"), ""});
+    threads.back().text = "thread " + id + " \"" + threads.back().name + "\": state " + state + ", waits in " +
+                          firstLine(entry.path() / "wchan");
   }
-  return states;
+  return threads;
 }
 
 class Supervision {
@@ -90,6 +100,7 @@ class Supervision {
   }
 
   void keepOutput() {
+    if (!pending_.empty()) lastOutput_ = Clock::now();
     output_.append(pending_);
     pending_.clear();
   }
@@ -114,15 +125,33 @@ class Supervision {
 
   void stop(Stop why) {
     stop_ = why;
-    if (why == Stop::kNoProgress || why == Stop::kTimeLimit) threads_ = threadStates(child_.pid());
+    if (why == Stop::kNoProgress || why == Stop::kTimeLimit) return lookAtThreads();
     // The runner's handler of SIGABRT writes a stack; after Ctrl-C nobody asks for one.
-    child_.signal(why == Stop::kInterrupted ? SIGTERM : SIGABRT);
-    nextSignal_ = Clock::now() + options_.grace;
+    send(why == Stop::kInterrupted ? SIGTERM : SIGABRT);
+  }
+
+  /// Notes what every thread does, and asks those of roles for their stacks.
+  void lookAtThreads() {
+    std::set<std::string> roles;
+    for (const Event& event : events_.log().events)
+      if (event.as<RoleBegin>() != nullptr) roles.insert(threadNameOf(event.head.role));
+    for (const ThreadSeen& thread : threadsOf(child_.pid())) {
+      threads_.push_back(thread.text);
+      if (roles.contains(thread.name)) ::syscall(SYS_tgkill, child_.pid(), thread.id, SIGUSR1);
+    }
+    nextSignal_ = Clock::now() + (roles.empty() ? std::chrono::milliseconds(0) : kStacksLimit);
+    lastOutput_ = Clock::now();
   }
 
   void pressOn() {
-    if (Clock::now() < nextSignal_) return;
-    child_.signal(SIGKILL);
+    const bool asked = lastSignal_ == 0;
+    if (Clock::now() < nextSignal_ && !(asked && Clock::now() > lastOutput_ + kStacksQuiet)) return;
+    send(asked ? SIGABRT : SIGKILL);
+  }
+
+  void send(int signal) {
+    lastSignal_ = signal;
+    child_.signal(signal);
     nextSignal_ = Clock::now() + options_.grace;
   }
 
@@ -142,9 +171,10 @@ class Supervision {
   std::string pending_;
   bool behind_ = false;  // of the event log
   Stop stop_ = Stop::kNone;
+  int lastSignal_ = 0;  // sent to end it
   std::vector<std::string> threads_;
   RunProgress progress_;
-  Clock::time_point start_ = Clock::now(), lastMark_ = start_, nextSignal_, nextProgress_;
+  Clock::time_point start_ = Clock::now(), lastMark_ = start_, lastOutput_, nextSignal_, nextProgress_;
   ChildProcess child_;
 };
 

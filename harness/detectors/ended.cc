@@ -8,14 +8,23 @@
 namespace redraft::harness {
 namespace {
 
-/// The newest sync point of every role, oldest first: what stood still longest is at the top.
+/// At such a mark a role waits for others.
+bool waitsForOthers(const SyncMark& mark) {
+  return mark.point == "queue_push" || mark.point == "queue_pop" || mark.point == "collective_enter";
+}
+
+/// The newest sync point of every role that has not ended: first those that wait for nobody, then those that wait for
+/// others; what stood still longest at the top of each.
 std::vector<Seen<SyncMark>> lastMarks(const Evidence& evidence) {
   std::map<std::string, Seen<SyncMark>> last;
-  for (const Event& event : evidence.events())
+  for (const Event& event : evidence.events()) {
     if (const SyncMark* mark = event.as<SyncMark>()) last[event.head.role] = {&event.head, mark};
+    if (event.as<RoleEnd>() != nullptr) last.erase(event.head.role);
+  }
   std::vector<Seen<SyncMark>> marks;
   for (const auto& [role, mark] : last) marks.push_back(mark);
-  std::sort(marks.begin(), marks.end(), [](const auto& a, const auto& b) { return a.head->seq < b.head->seq; });
+  const auto rank = [](const Seen<SyncMark>& mark) { return std::pair(waitsForOthers(*mark.body), mark.head->seq); };
+  std::sort(marks.begin(), marks.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
   return marks;
 }
 
@@ -26,11 +35,30 @@ std::string markText(const Seen<SyncMark>& mark) {
          std::to_string(mark.head->nanos / 1'000'000) + " ms (event " + std::to_string(mark.head->seq) + ")";
 }
 
-/// From the line with which the runner's crash handler begins, else the whole tail.
-std::vector<std::string> stackLines(const Evidence& evidence) {
-  const auto isHead = [](const std::string& line) { return line.find("ended by SIG") != std::string::npos; };
-  const auto head = std::find_if(evidence.logTail.begin(), evidence.logTail.end(), isHead);
-  return head == evidence.logTail.end() ? evidence.logTail : std::vector<std::string>(head, evidence.logTail.end());
+/// The stack for which `wanted` holds; null when the runner wrote none.
+template <class Wanted>
+const RunnerStack* findStack(const std::vector<RunnerStack>& stacks, Wanted wanted) {
+  const auto found = std::find_if(stacks.begin(), stacks.end(), wanted);
+  return found == stacks.end() ? nullptr : &*found;
+}
+
+bool isFatal(const RunnerStack& stack) { return stack.fatal; }
+
+/// The newest mark of the role whose thread this is; none when it is no role's.
+Seen<SyncMark> markOfThread(const std::vector<Seen<SyncMark>>& marks, const std::string& thread) {
+  for (const Seen<SyncMark>& mark : marks)
+    if (!mark.head->role.empty() && threadNameOf(mark.head->role) == thread) return mark;
+  return {};
+}
+
+void append(std::vector<std::string>& lines, const std::vector<std::string>& more) {
+  lines.insert(lines.end(), more.begin(), more.end());
+}
+
+Seen<SyncMark> newestOf(const std::vector<Seen<SyncMark>>& marks) {
+  const auto newest = std::max_element(marks.begin(), marks.end(),
+                                       [](const auto& a, const auto& b) { return a.head->seq < b.head->seq; });
+  return newest == marks.end() ? Seen<SyncMark>{} : *newest;
 }
 
 bool endsWhole(const Evidence& evidence) {
@@ -48,10 +76,17 @@ Findings detectNoProgress(const Evidence& evidence, const Findings&) {
   finding.id = stop == Stop::kNoProgress ? "hang/no-progress" : "hang/time-limit";
   finding.title = stop == Stop::kNoProgress ? "no progress mark for the scenario's limit"
                                             : "the run took longer than the scenario's limit";
-  if (!finding.role.empty()) finding.title += "; " + finding.role + " stands still longest";
+  if (!finding.role.empty())
+    finding.title +=
+        "; " + finding.role +
+        (waitsForOthers(*marks.front().body) ? " stands still longest" : " waits for nobody, and stands still");
   for (const Seen<SyncMark>& mark : marks) finding.details.push_back(markText(mark));
-  for (const std::string& thread : evidence.seen.threads) finding.details.push_back(thread);
-  for (const std::string& line : stackLines(evidence)) finding.details.push_back(line);
+  append(finding.details, evidence.seen.threads);
+  const RunnerStack* own = findStack(evidence.stacks, [&](const RunnerStack& stack) {
+    return stack.thread == threadNameOf(finding.role) && !stack.fatal;
+  });
+  if (own == nullptr) own = findStack(evidence.stacks, isFatal);
+  if (own != nullptr) append(finding.details, own->lines);
   finding.signature = signature(finding, "hang", 0);
   return {finding};
 }
@@ -62,20 +97,23 @@ Findings detectCrash(const Evidence& evidence, const Findings&) {
   const int status = endsWhole(evidence) ? (evidence.events().back().as<RunEnd>()->outcome == "completed" ? 0 : 1) : -1;
   if (!seen.end.signalled && seen.end.code == status) return {};
   if (!endsWhole(evidence) && refusedToRun(seen.end)) return {};  // the runner said why, and no crash it was
-  reports::Finding finding;
-  if (!evidence.events().empty()) {
-    const auto marks = lastMarks(evidence);
-    finding = findingAt("", marks.empty() ? evidence.events().back().head : *marks.back().head);
-  }
-  finding.id = seen.end.signalled ? "crash/signal" : "crash/exit";
+  const std::vector<Seen<SyncMark>> marks = lastMarks(evidence);
+  // Where the crash handler names no role, the newest mark says where the program was, not who crashed: another role
+  // may have marked in between. It is shown, and is no part of what a replay compares.
+  const RunnerStack* stack = findStack(evidence.stacks, isFatal);
+  const Seen<SyncMark> own = stack != nullptr ? markOfThread(marks, stack->thread) : Seen<SyncMark>{};
+  const Seen<SyncMark> shown = own ? own : newestOf(marks);
+  reports::Finding compared, finding;
+  if (own) compared = findingAt("", *own.head);
+  if (shown)
+    finding = findingAt("", *shown.head);
+  else if (!evidence.events().empty())
+    finding = findingAt("", evidence.events().back().head);
+  finding.id = compared.id = seen.end.signalled ? "crash/signal" : "crash/exit";
   finding.title = "the child ended " + std::string(endsWhole(evidence) ? "after" : "without") +
                   " its end record: " + seen.end.text();
-  finding.details = stackLines(evidence);
-  // The newest mark says where the program was, not who crashed: another role may have marked in between. It is shown,
-  // and is no part of what a replay compares.
-  reports::Finding unplaced;
-  unplaced.id = finding.id;
-  finding.signature = signature(unplaced, seen.end.text(), seen.end.code);
+  finding.details = stack != nullptr ? stack->lines : evidence.logTail;
+  finding.signature = signature(compared, seen.end.text(), seen.end.code);
   return {finding};
 }
 

@@ -42,13 +42,24 @@ class AtStep : public Fault {
 
 class Crash : public AtStep {
  public:
-  using AtStep::AtStep;
+  explicit Crash(JsonReader& parameters)
+      : AtStep(parameters),
+        overflows_(parameters.choice("how", {"bad-address", "stack-overflow"}, "bad-address") == "stack-overflow") {}
 
  private:
   void act() override {
+    if (overflows_) overflow(1);
     volatile std::uintptr_t nowhere = 8;  // the compiler must not see that it is no address
     *reinterpret_cast<volatile int*>(nowhere) = 1;
   }
+
+  /// Recurses until the stack is used up. The sum after the call keeps it from being a loop.
+  static int overflow(int depth) {
+    volatile int frame[256] = {depth};
+    return frame[0] < 0 ? 0 : overflow(frame[0] + 1) + frame[0];
+  }
+
+  const bool overflows_;
 };
 
 class Hang : public AtStep {

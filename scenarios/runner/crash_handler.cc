@@ -1,11 +1,15 @@
 #include "scenarios/runner/crash_handler.h"
 
 #include <execinfo.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <cstddef>
-#include <cstring>
+#include <memory>
 #include <string_view>
 
 #include "base/error.h"
@@ -14,11 +18,9 @@ namespace redraft::scenarios {
 
 namespace {
 
-constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+constexpr int kFatalSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 constexpr std::size_t kStackBytes = 256 * 1024;
 constexpr int kMaxFrames = 64;
-
-alignas(16) std::byte alternateStack[kStackBytes];
 
 const char* nameOf(int signal) {
   switch (signal) {
@@ -42,31 +44,71 @@ void say(std::string_view text) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-/// Only calls that are safe in a signal handler: write, backtrace (its library was loaded at installation), raise.
-void onSignal(int signal) {
-  say("redraft: error: ended by ");
-  say(nameOf(signal));
-  say("; stack, innermost first:\n");
+/// The calling thread's name and stack. Only calls that are safe in a signal handler: prctl, write, backtrace (its
+/// library was loaded at installation).
+void sayStack(std::string_view before, std::string_view after) {
+  char thread[16] = "";
+  ::prctl(PR_GET_NAME, thread);
+  say(before);
+  say(thread);
+  say(after);
   void* frames[kMaxFrames];
   const int count = ::backtrace(frames, kMaxFrames);
   ::backtrace_symbols_fd(frames, count, STDERR_FILENO);
+}
+
+void onFatalSignal(int signal) {
+  say("redraft: error: ended by ");
+  say(nameOf(signal));
+  sayStack(" in thread ", "; stack, innermost first:\n");
   ::raise(signal);  // SA_RESETHAND has put the default action back
 }
 
+void onStackRequest(int) {
+  static std::atomic_flag writing = ATOMIC_FLAG_INIT;  // threads take turns
+  const int saved = errno;
+  while (writing.test_and_set(std::memory_order_acquire)) ::sched_yield();
+  sayStack("redraft: info: stack of thread ", ", innermost first:\n");
+  writing.clear(std::memory_order_release);
+  errno = saved;
+}
+
+void handle(int signal, void (*handler)(int), unsigned flags) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = static_cast<int>(SA_ONSTACK | flags);
+  sigemptyset(&action.sa_mask);
+  REDRAFT_CHECK(::sigaction(signal, &action, nullptr) == 0, "a handler is accepted");
+}
+
+/// The calling thread's, while it lives. What was there before (a sanitizer's) is put back.
+class AlternateStack {
+ public:
+  AlternateStack() : memory_(std::make_unique<std::byte[]>(kStackBytes)) {
+    stack_t stack{};
+    stack.ss_sp = memory_.get();
+    stack.ss_size = kStackBytes;
+    REDRAFT_CHECK(::sigaltstack(&stack, &before_) == 0, "the alternate signal stack is accepted");
+  }
+  ~AlternateStack() { ::sigaltstack(&before_, nullptr); }
+  AlternateStack(const AlternateStack&) = delete;
+  AlternateStack& operator=(const AlternateStack&) = delete;
+
+ private:
+  std::unique_ptr<std::byte[]> memory_;
+  stack_t before_{};
+};
+
 }  // namespace
+
+void useAlternateStack() { thread_local const AlternateStack stack; }
 
 void installCrashHandler() {
   void* frame = nullptr;
   ::backtrace(&frame, 1);
-  stack_t stack{};
-  stack.ss_sp = alternateStack;
-  stack.ss_size = kStackBytes;
-  REDRAFT_CHECK(::sigaltstack(&stack, nullptr) == 0, "the alternate signal stack is accepted");
-  struct sigaction action {};
-  action.sa_handler = onSignal;
-  action.sa_flags = static_cast<int>(SA_ONSTACK | SA_RESETHAND | SA_NODEFER);
-  sigemptyset(&action.sa_mask);
-  for (const int signal : kSignals) REDRAFT_CHECK(::sigaction(signal, &action, nullptr) == 0, "a handler is accepted");
+  useAlternateStack();
+  for (const int signal : kFatalSignals) handle(signal, onFatalSignal, SA_RESETHAND | SA_NODEFER);
+  handle(SIGUSR1, onStackRequest, SA_RESTART);
 }
 
 }  // namespace redraft::scenarios

@@ -231,7 +231,7 @@ TEST(AttributionTest, MemoryOnADeviceThatARoleMayNotCopyToIsStray) {
 
 TEST(AttributionTest, AHangNamesTheRoleThatStandsStillLongest) {
   EventBuilder events;
-  events.add("drafter[0]", 3, "all_reduce", SyncMark{"collective_enter", 3})
+  events.add("drafter[0]", 3, "drafter_forward", SyncMark{"kernel_launch", 6})
       .add("drafter[1]", 3, "backward", SyncMark{"kernel_launch", 9});
   Evidence evidence = events.build();
   evidence.seen.stop = Stop::kNoProgress;
@@ -241,14 +241,57 @@ TEST(AttributionTest, AHangNamesTheRoleThatStandsStillLongest) {
   EXPECT_EQ(findings[0].details.size(), 2u);
 }
 
-TEST(AttributionTest, ACrashShowsTheStackThatTheRunnerWrote) {
+TEST(AttributionTest, AHangNamesTheRoleThatWaitsForNobodyBeforeThoseThatWaitForIt) {
   EventBuilder events;
+  events.add("target[0]", 2, "target_forward", SyncMark{"queue_push", 9})
+      .add("target[1]", 2, "target_forward", SyncMark{"queue_push", 8})
+      .add("target[1]", 2, "", RoleEnd{1})
+      .add("drafter[0]", 2, "backward", SyncMark{"kernel_launch", 6})
+      .add("drafter[1]", 2, "all_reduce", SyncMark{"collective_enter", 2});
+  Evidence evidence = events.build();
+  evidence.seen.stop = Stop::kNoProgress;
+  evidence.stacks = {{"target[0]", false, {"stack of target[0]"}},
+                     {"drafter[0]", false, {"stack of drafter[0]"}},
+                     {"redraft-runner", true, {"ended by SIGABRT"}}};
+  const auto findings = attribute(evidence);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].signature, "hang/no-progress|hang|drafter[0]|2|backward|0");
+  EXPECT_EQ(findings[0].details.back(), "stack of drafter[0]");
+  ASSERT_EQ(findings[0].details.size(), 4u) << "a role that has ended stands still rightly";
+  EXPECT_EQ(findings[0].details[1].find("target[0]: queue_push 9 in step 2"), 0u) << findings[0].details[1];
+}
+
+Evidence crashAt(const std::string& thread) {
+  EventBuilder events;
+  events.add("drafter[1]", 2, "", SyncMark{"step_begin", 2}).add("target[0]", 3, "", SyncMark{"queue_push", 13});
   Evidence evidence = events.build();
   evidence.seen.end = {true, 11};
-  evidence.logTail = {"noise", "redraft: error: ended by SIGSEGV; stack, innermost first:", "redraft::model::step()"};
+  evidence.stacks = {{thread, true, {"ended by SIGSEGV", "overflow()", "main()"}}};
+  return evidence;
+}
+
+TEST(AttributionTest, ACrashInARolesThreadIsPlacedAtThatRolesNewestMark) {
+  const auto findings = attribute(crashAt("drafter[1]"));
+  ASSERT_EQ(idsOf(findings), std::vector<std::string>{"crash/signal"});
+  EXPECT_EQ(findings[0].signature, "crash/signal|signal 11 (SIGSEGV)|drafter[1]|2||11");
+  EXPECT_EQ(findings[0].details, crashAt("drafter[1]").stacks[0].lines);
+}
+
+TEST(AttributionTest, ACrashElsewhereIsShownAtTheNewestMarkAndSignedWithoutPlace) {
+  const auto findings = attribute(crashAt("pt_autograd_6"));
+  ASSERT_EQ(idsOf(findings), std::vector<std::string>{"crash/signal"});
+  EXPECT_EQ(findings[0].role, "target[0]");
+  EXPECT_EQ(findings[0].signature, "crash/signal|signal 11 (SIGSEGV)||-1||11");
+}
+
+TEST(AttributionTest, ACrashWithoutAStackShowsTheLastWordsOfTheRunner) {
+  EventBuilder events;
+  Evidence evidence = events.build();
+  evidence.seen.end = {true, 9};
+  evidence.logTail = {"the last words"};
   const auto findings = attribute(evidence);
   ASSERT_EQ(idsOf(findings), std::vector<std::string>{"crash/signal"});
-  EXPECT_EQ(findings[0].details, (std::vector<std::string>{evidence.logTail[1], evidence.logTail[2]}));
+  EXPECT_EQ(findings[0].details, evidence.logTail);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // A runner without a training stack: does what the script in its scenario says. The script is `fault.script` of
 // scenario.resolved.json, a list of words; without one it trains `training.steps` steps and ends well.
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -61,6 +62,7 @@ class FakeRun {
         {"signal", [](FakeRun&, const std::string& number) { ::raise(std::stoi(number)); }},
         {"say", [](FakeRun&, const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }},
         {"spam", [](FakeRun&, const std::string& mebibytes) { spam(std::stoi(mebibytes)); }},
+        {"answer", [](FakeRun&, const std::string& role) { answerStackRequests(role); }},
         {"hang", [](FakeRun&, const std::string&) { hang(); }},
         {"ignore", [](FakeRun&, const std::string& number) { ::signal(std::stoi(number), SIG_IGN); }},
         {"babble", [](FakeRun& run, const std::string&) { run.forever(DriverCall{}); }},
@@ -174,6 +176,15 @@ class FakeRun {
 
   [[noreturn]] static void hang() {
     for (;;) ::pause();
+  }
+
+  /// As a role's thread of the real runner: bears its name, and says at SIGUSR1 where it is.
+  static void answerStackRequests(const std::string& role) {
+    ::pthread_setname_np(::pthread_self(), role.c_str());
+    ::signal(SIGUSR1, [](int) {
+      constexpr char kStack[] = "redraft: info: stack of thread drafter[0], innermost first:\nwaitForever()\n";
+      [[maybe_unused]] const ssize_t put = ::write(STDERR_FILENO, kStack, sizeof kStack - 1);
+    });
   }
 
   static void spam(int mebibytes) {

@@ -94,6 +94,17 @@ TEST(VerdictTest, AHangIsHungWithTheLastSyncPointOfEveryRole) {
       << result.findings[0].details[0];
 }
 
+TEST(VerdictTest, AHangShowsTheStackOfTheRoleThatStandsStill) {
+  const TemporaryFolder folder;
+  CasePlan plan = fakePlan({"answer drafter[0]", "begin", "train", "hang"});
+  plan.hangSeconds = 0.2;
+  const CaseResult result = runFake(folder, plan);
+  EXPECT_EQ(result.verdict, Verdict::kHung);
+  ASSERT_FALSE(result.findings.empty());
+  EXPECT_EQ(result.findings[0].details.back(), "waitForever()");
+  EXPECT_NE(result.ended.find("SIGABRT"), std::string::npos) << result.ended;
+}
+
 TEST(VerdictTest, MissingDataIsAnErrorOfTheCaseAndStartsNoChild) {
   const TemporaryFolder folder;
   CasePlan plan = fakePlan({"begin"});

@@ -29,7 +29,7 @@ RunFolder::RunFolder(Scenario scenario, const std::function<void(Scenario&)>& ch
   writeFileAtomically(folder_ / "scenario.resolved.json", pretty(resolvedScenario(scenario)));
 }
 
-pid_t RunFolder::start(const std::vector<std::string>& more) const {
+pid_t RunFolder::start(const std::vector<std::string>& more, const std::function<void()>& inChild) const {
   static const std::string kRunner = std::string(REDRAFT_BINARY_DIR) + "/bin/redraft-runner";
   std::vector<std::string> words = {kRunner, "run", folder_.path()};
   words.insert(words.end(), more.begin(), more.end());
@@ -43,6 +43,7 @@ pid_t RunFolder::start(const std::vector<std::string>& more) const {
     ::dup2(out, STDOUT_FILENO);
     ::dup2(out, STDERR_FILENO);
     for (const auto& [name, value] : pinnedEnvironment(1)) ::setenv(name.c_str(), value.c_str(), 1);
+    if (inChild) inChild();
     ::execv(arguments[0], arguments.data());
     ::_exit(127);
   }

@@ -26,8 +26,8 @@ class RunFolder {
 
   /// Runs the runner to its end; the status is waitpid's. Its output goes to runner.log.
   int run(const std::vector<std::string>& more = {}) const;
-  /// Starts it and returns its pid.
-  pid_t start(const std::vector<std::string>& more = {}) const;
+  /// Starts it and returns its pid. `inChild` is called in the child, before the runner takes its place.
+  pid_t start(const std::vector<std::string>& more = {}, const std::function<void()>& inChild = nullptr) const;
 
   harness::EventLog events() const { return harness::readEvents(folder_ / "events.jsonl"); }
   std::string log() const;

@@ -2,11 +2,14 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "golden/record.h"
+#include "harness/symbolise.h"
 #include "scenarios/spec/store.h"
 #include "tests/scenarios/runner/run_folder.h"
 
@@ -73,6 +76,21 @@ TEST(RunnerTest, BadInputIsExit2WithARemedyAndNoRecord) {
   const RunFolder starved(shipped("dual-drafter"), [](Scenario& s) { s.training.microBatches = 1; });
   EXPECT_TRUE(exitedWith(starved.run(), 2));
   EXPECT_NE(starved.log().find("/training/micro_batches"), std::string::npos) << starved.log();
+}
+
+TEST(RunnerTest, AFullDiskIsTheEnvironmentsAndLeavesNoEnd) {
+  // Before the first step, and in two later ones: files, the test's runner.log too, may not grow beyond so many bytes.
+  for (const rlim_t bytes : {rlim_t{2'000}, rlim_t{100'000}, rlim_t{300'000}}) {
+    const RunFolder folder(shipped("dual-drafter"));
+    const pid_t child = folder.start({}, [&] {
+      ::signal(SIGXFSZ, SIG_IGN);  // the write is refused instead, as on a full disk
+      const rlimit limit{bytes, bytes};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+    });
+    EXPECT_TRUE(exitedWith(waitFor(child), 3)) << bytes << folder.log();
+    EXPECT_NE(folder.log().find(folder / "events.jsonl"), std::string::npos) << folder.log();
+    EXPECT_EQ(folder.events().first<harness::RunEnd>(), nullptr) << bytes;
+  }
 }
 
 TEST(RunnerFaultTest, ASharedHandleIsRefusedInTheSecondDrafter) {
@@ -149,6 +167,18 @@ TEST(RunnerFaultTest, ACrashLeavesASymbolisedStackAndNoEnd) {
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV) << status;
   EXPECT_NE(folder.log().find("SIGSEGV"), std::string::npos);
   EXPECT_NE(folder.log().find("DrafterWorker"), std::string::npos) << folder.log();
+  EXPECT_EQ(folder.events().first<harness::RunEnd>(), nullptr);
+}
+
+TEST(RunnerFaultTest, AWorkerThatOverflowsItsStackLeavesASymbolisedStackToo) {
+  const RunFolder folder(shipped("dual-drafter"), [](Scenario& s) {
+    s.fault = FaultSpec{"crash", {{"how", "stack-overflow"}, {"role", "drafter[1]"}}};
+  });
+  const int status = folder.run();
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV) << status;
+  EXPECT_NE(folder.log().find("ended by SIGSEGV in thread drafter[1]; stack"), std::string::npos) << folder.log();
+  const std::string stack = join(harness::symboliseFrames(split(folder.log(), '\n')), "\n");
+  EXPECT_NE(stack.find("Crash::overflow"), std::string::npos) << stack;
   EXPECT_EQ(folder.events().first<harness::RunEnd>(), nullptr);
 }
 
