@@ -1,6 +1,7 @@
 // The command line, as a user meets it, over the fake runner.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 
 #include "base/json.h"
@@ -181,7 +182,68 @@ TEST_F(CliTest, TwoRunsAreComparedStepByStep) {
   EXPECT_EQ(redraft({"compare", first, first}).code, 0);
   const Outcome differs = redraft({"compare", first, latest("good")});
   EXPECT_EQ(differs.code, 1);
-  expectPart(differs.out, "step 0");
+  expectPart(differs.out, "first difference at step 0");
+  expectPart(differs.out, "loss: expected 0x1.4p+1, got 0x1.8p+1 (2097152 ULP)");
+  expectPart(differs.out, "gradients first differ at step 0, 1 of them; the furthest off:\n    w: about 0.2 relative");
+}
+
+TEST_F(CliTest, ABadScenarioFileStopsASuiteBeforeAnythingIsWritten) {
+  folder_.write("broken", "{\"schema\": \"redraft.scenario/1\",\n \"trainnig\": {}}");
+  const Outcome outcome = run({"good"});
+  EXPECT_EQ(outcome.code, 2);
+  expectPart(outcome.err, "broken.json:2");
+  expectPart(outcome.err, "\"training\"");
+  EXPECT_FALSE(fileExists(folder_.root() + "/runs"));
+}
+
+TEST_F(CliTest, ARunFolderWithATruncatedFileIsRefusedByNameAndStaysAsItIs) {
+  ASSERT_EQ(run({"good"}).code, 0);
+  const std::string whole = std::filesystem::canonical(latest("good")).string();
+  for (const auto& [command, file] :
+       std::vector<std::pair<std::string, std::string>>{{"compare", "metrics.jsonl"},
+                                                        {"compare", "digests.bin"},
+                                                        {"compare", "environment.json"},
+                                                        {"replay", "scenario.resolved.json"},
+                                                        {"replay", "schedule.token"},
+                                                        {"replay", "result.json"},
+                                                        {"audit", "scenario.resolved.json"},
+                                                        {"audit", "events.jsonl"},
+                                                        {"audit", "memory.json"}}) {
+    const std::string cut = folder_.root() + "/cut";
+    std::filesystem::remove_all(cut);
+    std::filesystem::copy(whole, cut, std::filesystem::copy_options::recursive);
+    const std::string half = readFile(cut + "/" + file).substr(0, std::filesystem::file_size(cut + "/" + file) / 2);
+    writeFileAtomically(cut + "/" + file, half);
+    std::vector<std::string> arguments = {command, cut};
+    if (command == "compare") arguments.push_back(whole);
+    if (command == "replay")
+      arguments.insert(arguments.end(), {"--runner", kFakeRunner, "--out", folder_.root() + "/r"});
+    const Outcome outcome = redraft(arguments);
+    EXPECT_EQ(outcome.code, 2) << command << ' ' << file << ": " << outcome.out << outcome.err;
+    expectPart(outcome.err, "cut");
+    EXPECT_EQ(readFile(cut + "/" + file), half) << command << ' ' << file;
+  }
+}
+
+TEST_F(CliTest, AReplayUnderADebuggerStartsTheRunnerThroughIt) {
+  ASSERT_EQ(run({"bad"}).code, 0);
+  const std::string bin = folder_.root() + "/bin";
+  makeDirectories(bin);
+  writeFileAtomically(bin + "/gdb", "#!/bin/sh\necho \"debugger: $1 $2\" >&2\nshift 2\nexec \"$@\"\n");
+  std::filesystem::permissions(bin + "/gdb", std::filesystem::perms::owner_all);
+  const std::vector<std::string> arguments = {
+      "replay", latest("bad"), "--debugger", "--runner", kFakeRunner, "--out", folder_.root() + "/replays"};
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", (bin + ":" + path).c_str(), 1);
+  const Outcome replay = redraft(arguments);
+  ::setenv("PATH", "/nonexistent", 1);
+  const Outcome without = redraft(arguments);
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(replay.code, 0) << replay.err;
+  expectPart(replay.err, "debugger: -q --args");
+  expectPart(replay.out, "the same signature came back");
+  EXPECT_EQ(without.code, 3);
+  expectPart(without.err, "gdb: is not installed");
 }
 
 TEST_F(CliTest, ABlessedRunIsTheGoldenThatTheNextOneEquals) {
