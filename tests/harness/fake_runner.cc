@@ -59,7 +59,7 @@ class FakeRun {
         {"exception", [](FakeRun& run, const std::string& what) { run.exception(what); }},
         {"end", [](FakeRun& run, const std::string& outcome) { run.end(outcome); }},
         {"exit", [](FakeRun&, const std::string& code) { ::_exit(std::stoi(code)); }},
-        {"signal", [](FakeRun&, const std::string& number) { ::raise(std::stoi(number)); }},
+        {"signal", [](FakeRun&, const std::string& number) { signal(std::stoi(number)); }},
         {"say", [](FakeRun&, const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }},
         {"spam", [](FakeRun&, const std::string& mebibytes) { spam(std::stoi(mebibytes)); }},
         {"answer", [](FakeRun&, const std::string& role) { answerStackRequests(role); }},
@@ -172,6 +172,12 @@ class FakeRun {
   template <class Body>
   [[noreturn]] void forever(const Body& body) {
     for (;;) write("drafter[0]", 0, "backward", body);
+  }
+
+  /// Ends by `number`, also where a sanitizer has a handler of its own for it.
+  static void signal(int number) {
+    ::signal(number, SIG_DFL);
+    ::raise(number);
   }
 
   [[noreturn]] static void hang() {
