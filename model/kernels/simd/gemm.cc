@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "model/kernels/parallel.h"
-#include "model/kernels/simd/micro.h"
+#include "model/kernels/simd/register_tile.h"
 #include "model/kernels/simd/scratch.h"
 #include "model/kernels/simd/transpose.h"
 #include "model/kernels/simd/vec.h"
@@ -14,8 +14,6 @@ namespace {
 // Blocking after Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication": a panel of B (kDepth × 16,
 // 16 KiB) stays in the first-level cache, a block of A (kRows × kDepth, 96 KiB) in the second, all of B's block in the
 // third.
-constexpr std::int64_t kPanel = 16;
-constexpr std::int64_t kRegisterRows = 6;
 constexpr std::int64_t kRows = 96;
 constexpr std::int64_t kDepth = 256;
 constexpr std::int64_t kCols = 2048;
@@ -31,20 +29,22 @@ const T* at(const MatrixView& m, std::int64_t row, std::int64_t col) {
   return m.transposed ? data + col * m.stride + row : data + row * m.stride + col;
 }
 
-/// dst[k][0 … 15] = B(k0 + k, n0 … n0 + 15); columns beyond `width` are 0. B(k, n) = w[n · stride + k].
+/// dst[k · dstStride + n] = w[n · stride + k] for n < width, and 0 from there to the next multiple of 8 that is
+/// `padded`.
 template <class T>
-void packTransposed(const T* w, std::int64_t stride, std::int64_t depth, std::int64_t width, float* dst) {
-  for (std::int64_t half = 0; half < kPanel; half += 8) {
-    const std::int64_t lanes = std::clamp<std::int64_t>(width - half, 0, 8);
+void packTransposed(const T* w, std::int64_t stride, std::int64_t depth, std::int64_t width, std::int64_t padded,
+                    float* dst, std::int64_t dstStride) {
+  for (std::int64_t first = 0; first < padded; first += 8) {
+    const std::int64_t lanes = std::clamp<std::int64_t>(width - first, 0, 8);
     for (std::int64_t k = 0; k < depth; k += 8) {
       const std::int64_t count = std::min<std::int64_t>(8, depth - k);
       __m256 r[8];
       for (std::int64_t n = 0; n < 8; ++n) {
-        const T* p = w + (half + n) * stride + k;
+        const T* p = w + (first + n) * stride + k;
         r[n] = n >= lanes ? _mm256_setzero_ps() : count == 8 ? load8(p) : loadPart(p, count);
       }
       transpose8(r);
-      for (std::int64_t i = 0; i < count; ++i) store8(dst + (k + i) * kPanel + half, r[i]);
+      for (std::int64_t i = 0; i < count; ++i) store8(dst + (k + i) * dstStride + first, r[i]);
     }
   }
 }
@@ -93,35 +93,39 @@ Strided blockOfA(const Product& p, const Slice& s, std::int64_t row, std::int64_
       return p.a.transposed ? Strided{src, 1, p.a.stride} : Strided{src, p.a.stride, 1};
     }
   }
+  // Depth-major, so that a register tile reads its rows from one place.
   float* block = tBlockA.floats(kRows * kDepth);
-  const std::int64_t lines = p.a.transposed ? s.depth : rows;
-  const std::int64_t length = p.a.transposed ? rows : s.depth;
-  const std::int64_t stride = p.a.transposed ? kRows : kDepth;
-  for (std::int64_t i = 0; i < lines; ++i) widenRow(src + i * p.a.stride, length, block + i * stride);
-  return p.a.transposed ? Strided{block, 1, stride} : Strided{block, stride, 1};
+  if (p.a.transposed) {
+    for (std::int64_t k = 0; k < s.depth; ++k) widenRow(src + k * p.a.stride, rows, block + k * kRows);
+  } else {
+    packTransposed(src, p.a.stride, s.depth, rows, ceilDiv(rows, 8) * 8, block, kRows);
+  }
+  return {block, 1, kRows};
 }
 
 /// A tile whose columns run past the result goes through a whole one, so that every element sees the same arithmetic.
-void edgeTile(int rows, std::int64_t width, const Slice& s, Strided a, const float* panel, float* c) {
-  float whole[kRegisterRows * kPanel] = {};
+void edgeTile(const RegisterTile& tile, int rows, std::int64_t width, const Slice& s, Strided a, const float* panel,
+              float* c) {
+  float whole[kMostRegisterRows * kPanel] = {};
   for (int r = 0; r < rows && !s.fresh; ++r) std::copy_n(c + r * s.cStride, width, whole + r * kPanel);
-  registerRows<2>(rows, s.depth, a, panel, kPanel, whole, kPanel, s.fresh);
+  tile.run(rows, s.depth, a, panel, whole, kPanel, s.fresh);
   for (int r = 0; r < rows; ++r) std::copy_n(whole + r * kPanel, width, c + r * s.cStride);
 }
 
 void multiplyBlock(const Slice& s, Strided a, std::int64_t row, std::int64_t rows, std::int64_t panelBegin,
                    std::int64_t panelEnd) {
+  static const RegisterTile registerTile = registerTiles().back();
   for (std::int64_t j = panelBegin; j < panelEnd; ++j) {
     const float* panel = s.panels + j * s.depth * kPanel;
     const std::int64_t width = std::min(kPanel, s.cols - j * kPanel);
-    for (std::int64_t i = 0; i < rows; i += kRegisterRows) {
-      const int height = static_cast<int>(std::min(kRegisterRows, rows - i));
+    for (std::int64_t i = 0; i < rows; i += registerTile.rows) {
+      const int height = static_cast<int>(std::min<std::int64_t>(registerTile.rows, rows - i));
       const Strided sliver{a.data + i * a.rowStride, a.rowStride, a.depthStride};
       float* tile = s.c + (row + i) * s.cStride + j * kPanel;
       if (width == kPanel) {
-        registerRows<2>(height, s.depth, sliver, panel, kPanel, tile, s.cStride, s.fresh);
+        registerTile.run(height, s.depth, sliver, panel, tile, s.cStride, s.fresh);
       } else {
-        edgeTile(height, width, s, sliver, panel, tile);
+        edgeTile(registerTile, height, width, s, sliver, panel, tile);
       }
     }
   }
@@ -138,7 +142,7 @@ void multiplySlice(const Product& p, Slice s, bool serial) {
       const std::int64_t width = std::min(kPanel, s.cols - j * kPanel);
       float* dst = packed + j * s.depth * kPanel;
       if (p.b.transposed) {
-        packTransposed(src, p.b.stride, s.depth, width, dst);
+        packTransposed(src, p.b.stride, s.depth, width, kPanel, dst, kPanel);
       } else {
         packNatural(src, p.b.stride, s.depth, width, dst);
       }

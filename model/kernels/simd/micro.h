@@ -6,14 +6,9 @@
 
 #include <cstdint>
 
-namespace redraft::model::simd {
+#include "model/kernels/simd/strided.h"
 
-/// A operand: element (row, k) at data[row · rowStride + k · depthStride].
-struct Strided {
-  const float* data;
-  std::int64_t rowStride;
-  std::int64_t depthStride;
-};
+namespace redraft::model::simd {
 
 /// B: row k at b + k · bStride, 8V long. `fresh`: C starts from 0 and is not read.
 template <int R, int V>
