@@ -5,21 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "base/record.h"
+#include "harness/audit_state.h"
 #include "harness/evidence.h"
-
-namespace redraft::harness {
-
-enum class AuditState { kClean, kFound, kNotComputable };
-
-}  // namespace redraft::harness
-
-template <>
-struct redraft::NameTable<redraft::harness::AuditState> {
-  using State = harness::AuditState;
-  static constexpr std::pair<State, const char*> kNames[] = {
-      {State::kClean, "clean"}, {State::kFound, "found"}, {State::kNotComputable, "not computable"}};
-};
 
 namespace redraft::harness {
 

@@ -1,10 +1,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
+#include <optional>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "harness/affinity/trace_audit.h"
 #include "harness/audit.h"
 #include "harness/run_folder.h"
+#include "harness/trace/load_trace.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common.h"
 #include "scenarios/cli/plan.h"
@@ -12,57 +16,105 @@
 namespace redraft::scenarios {
 namespace {
 
+constexpr const char* kTraceFolder = "trace";
+
+bool isRunFolder(const std::string& path) { return fileExists(joinPath(path, harness::kEventsFile)); }
+
+/// What an audit of a run, of traces, or of both came to.
+struct AuditResult {
+  std::vector<harness::AuditCheck> run;
+  std::optional<harness::TraceAudit> trace;
+
+  bool foundAny() const {
+    const auto found = [](const harness::AuditCheck& check) { return check.state == harness::AuditState::kFound; };
+    return std::any_of(run.begin(), run.end(), found) || (trace && trace->foundAny());
+  }
+};
+
+std::vector<harness::AuditCheck> auditEvents(const std::string& run) {
+  harness::Evidence evidence;
+  evidence.topology = planOfRun(run).topology;
+  evidence.seen.log = harness::readEvents(joinPath(run, harness::kEventsFile));
+  evidence.memory = harness::loadMemoryReport(run);
+  if (!evidence.seen.log.problem.empty()) throwBadInput(run, "the event log is broken: " + evidence.seen.log.problem);
+  if (evidence.events().empty()) throwBadInput(run, "the run recorded no event");
+  return harness::auditRun(evidence);
+}
+
 class AuditCommand : public Command {
  public:
   const char* name() const override { return "audit"; }
   const char* help() const override {
-    return "Audit what a run on simulated devices touched: roles, devices, copies, foreign memory. Checks that need a "
-           "GPU "
-           "trace are listed as not computable";
+    return "Audit what devices did: a trace (Kineto JSON, as torch.profiler exports it), several of one run, a folder "
+           "of "
+           "them, or a run's folder. Exit 0: nothing found, 1: findings. What cannot be told from a trace is listed as "
+           "not "
+           "computable";
   }
 
   void declare(CLI::App& app) override {
-    app.add_option("trace", run_, "the folder of a run")->required()->type_name("RUN");
-    app.add_option("--contract", contract_, "affinity contract (GPU traces only; a run's topology is its contract)")
-        ->type_name("FILE");
+    app.add_option("trace", paths_, "traces, or the folder of a run")->required()->type_name("TRACE");
+    auto* contract = app.add_option("--contract", contract_, "which role may use which devices, streams and copies");
+    contract->type_name("FILE");
+    app.add_option("--infer", infer_, "write the contract that this trace fulfils, and audit nothing")
+        ->type_name("FILE")
+        ->excludes(contract);
     app.add_flag("--json", json_, "one JSON document on standard output");
   }
 
   int run() override {
-    if (!contract_.empty())
-      throwBadInput(contract_, "a contract applies to GPU traces, and this version audits runs on simulated devices",
-                    "leave --contract out: the run's topology is its contract");
-    if (!std::filesystem::is_directory(run_))
-      throwBadInput(run_, "not a run folder; this version reads no GPU traces", "name the folder of a run");
-    harness::Evidence evidence;
-    evidence.topology = planOfRun(run_).topology;
-    evidence.seen.log = harness::readEvents(joinPath(run_, harness::kEventsFile));
-    evidence.memory = harness::loadMemoryReport(run_);
-    if (!evidence.seen.log.problem.empty())
-      throwBadInput(run_, "the event log is broken: " + evidence.seen.log.problem);
-    if (evidence.events().empty()) throwBadInput(run_, "the run recorded no event");
-    const std::vector<harness::AuditCheck> checks = harness::auditRun(evidence);
-    print(checks);
-    const auto found = [](const harness::AuditCheck& check) { return check.state == harness::AuditState::kFound; };
-    return std::any_of(checks.begin(), checks.end(), found) ? kExitUnexpected : kExitAsExpected;
+    if (!infer_.empty()) return infer();
+    const AuditResult result = paths_.size() == 1 && isRunFolder(paths_.front()) ? auditRunFolder() : auditTraces();
+    print(result);
+    return result.foundAny() ? kExitUnexpected : kExitAsExpected;
   }
 
  private:
-  void print(const std::vector<harness::AuditCheck>& checks) const {
+  std::string tracePath() const { return joinPath(paths_.front(), kTraceFolder); }
+
+  AuditResult auditRunFolder() const {
+    if (!contract_.empty())
+      throwBadInput(contract_, "a run is audited by its own topology",
+                    "leave --contract out, or name the run's traces: " + tracePath());
+    AuditResult result{auditEvents(paths_.front()), std::nullopt};
+    if (!fileExists(tracePath())) return result;
+    const harness::Contract contract = harness::contractOf(planOfRun(paths_.front()).topology);
+    result.trace = harness::auditTrace(harness::loadTraces({tracePath()}), &contract);
+    return result;
+  }
+
+  AuditResult auditTraces() const {
+    std::optional<harness::Contract> contract;
+    if (!contract_.empty()) contract = harness::loadContract(contract_);
+    return {{}, harness::auditTrace(harness::loadTraces(paths_), contract ? &*contract : nullptr)};
+  }
+
+  int infer() const {
+    const bool ofRun = paths_.size() == 1 && isRunFolder(paths_.front());
+    const harness::Trace trace = harness::loadTraces(ofRun ? std::vector{tracePath()} : paths_);
+    writeFileAtomically(infer_, harness::contractText(harness::inferContract(trace)));
+    printOut("wrote " + infer_ + "; it allows what this trace does, right or wrong: read it before you rely on it\n");
+    return kExitAsExpected;
+  }
+
+  void print(const AuditResult& result) const {
     if (json_) {
-      Json list = Json::array();
-      for (const harness::AuditCheck& check : checks) list.push_back(recordToJson(check));
-      printOut(pretty(Json{{"schema", "redraft.audit/1"}, {"checks", list}}));
+      Json document{{"schema", "redraft.audit/1"}};
+      if (!result.run.empty()) document["checks"] = internal::valueToJson(result.run);
+      if (result.trace) document["trace"] = recordToJson(*result.trace);
+      printOut(pretty(document));
       return;
     }
-    for (const harness::AuditCheck& check : checks) {
+    for (const harness::AuditCheck& check : result.run) {
       const std::string count = check.count > 0 ? " (" + std::to_string(check.count) + ")" : "";
       printOut(std::string(enumName(check.state)) + count + "  " + check.id + ": " + check.title + "\n");
       for (const std::string& detail : check.details) printOut("    " + detail + "\n");
     }
+    if (result.trace) printOut(harness::auditText(*result.trace));
   }
 
-  std::string run_, contract_;
+  std::vector<std::string> paths_;
+  std::string contract_, infer_;
   bool json_ = false;
 };
 

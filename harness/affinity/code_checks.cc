@@ -1,0 +1,98 @@
+// A10–A12: collectives, modules and graphs.
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "harness/affinity/checks.h"
+
+namespace redraft::harness {
+namespace {
+
+bool isNccl(const std::string& name) { return name.starts_with("nccl"); }
+
+bool loadsCode(const std::string& overhead) {
+  return overhead.find("Lazy Function Loading") != std::string::npos ||
+         overhead.find("Module Loading") != std::string::npos;
+}
+
+/// The first step after warm-up; past all of them in a trace without steps.
+std::int64_t firstWarmStep(const TraceIndex& index) {
+  const std::int64_t warmup = index.contract() == nullptr ? Contract().warmupSteps : index.contract()->warmupSteps;
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  for (const TraceRecord& record : index.trace().records)
+    if (const std::int64_t step = index.stepOf(record); step >= 0) first = std::min(first, step);
+  return first == std::numeric_limits<std::int64_t>::max() ? first : first + warmup;
+}
+
+}  // namespace
+
+TraceCheck checkNccl(const TraceIndex& index) {
+  CheckBuilder check(index, "A10", "nccl", "a communicator's kernels run on one device a process");
+  std::map<std::pair<std::int64_t, StringId>, std::int32_t> deviceOf;
+  bool any = false, known = false;
+  index.each(RecordKind::kKernel, [&](const TraceRecord& kernel) {
+    if (!isNccl(index.trace().text(kernel.name))) return;
+    any = true;
+    if (kernel.detail == 0) return;
+    known = true;
+    const auto [first, added] = deviceOf.try_emplace({index.processOf(kernel), kernel.detail}, kernel.device);
+    if (!added && first->second != kernel.device)
+      check.violation(kernel, "on " + deviceText(kernel.device) + ", and communicator " +
+                                  index.trace().text(kernel.detail) + " was on " + deviceText(first->second) +
+                                  " before");
+  });
+  if (!any) return check.notComputable("the trace has no NCCL kernel");
+  if (!known) return check.notComputable("the NCCL kernels do not say which communicator is theirs");
+  return check.notComputable("whether two ranks share a device, a trace does not say: ordinals are each process's own");
+}
+
+TraceCheck checkModule(const TraceIndex& index) {
+  CheckBuilder check(index, "A11", "module",
+                     "code runs in the contexts that it was loaded in, and is loaded before the first warm step");
+  std::map<StringId, std::set<std::pair<std::int64_t, std::int32_t>>> loadedIn;
+  index.each(RecordKind::kFunction, [&](const TraceRecord& function) {
+    loadedIn[function.name].insert({index.processOf(function), function.context});
+  });
+  index.each(RecordKind::kKernel, [&](const TraceRecord& kernel) {
+    const auto contexts = loadedIn.find(kernel.name);
+    if (contexts == loadedIn.end() || contexts->second.contains({index.processOf(kernel), kernel.context})) return;
+    check.violation(kernel, "ran in context " + std::to_string(kernel.context) + ", and was loaded in context " +
+                                std::to_string(contexts->second.begin()->second));
+  });
+  const std::int64_t warm = firstWarmStep(index);
+  index.each(RecordKind::kOverhead, [&](const TraceRecord& overhead) {
+    if (loadsCode(index.trace().text(overhead.name)) && index.stepOf(overhead) >= warm)
+      check.violation(overhead, "code was loaded in step " + std::to_string(index.stepOf(overhead)));
+  });
+  return loadedIn.empty() ? check.notComputable("the trace does not say in which context code was loaded")
+                          : check.done();
+}
+
+TraceCheck checkGraph(const TraceIndex& index) {
+  CheckBuilder check(index, "A12", "graph", "the nodes of a graph keep to its declared devices");
+  std::map<std::pair<std::int64_t, std::int32_t>, std::set<std::int32_t>> devicesOf;
+  const auto isNode = [](const TraceRecord& work) { return work.graph > 0 && work.device >= 0; };
+  index.eachWork([&](const TraceRecord& work) {
+    if (isNode(work)) devicesOf[{index.processOf(work), work.graph}].insert(work.device);
+  });
+  if (devicesOf.empty()) return check.notComputable("the trace has no graph nodes");
+  if (index.contract() == nullptr) return check.notComputable(kNeedsContract);
+  const auto& declared = index.contract()->graphs;
+  if (declared.empty()) return check.notComputable("the contract declares no devices of graphs");
+  index.eachWork([&](const TraceRecord& work) {
+    if (!isNode(work)) return;
+    const auto& used = devicesOf.at({index.processOf(work), work.graph});
+    const bool fits = std::any_of(declared.begin(), declared.end(), [&](const std::vector<std::int32_t>& set) {
+      return std::all_of(used.begin(), used.end(),
+                         [&](std::int32_t device) { return std::find(set.begin(), set.end(), device) != set.end(); });
+    });
+    if (!fits)
+      check.violation(work, "a node of graph " + std::to_string(work.graph) + " on " + deviceText(work.device) +
+                                "; all its nodes are on " + listText({used.begin(), used.end()}));
+  });
+  return check.done();
+}
+
+}  // namespace redraft::harness
