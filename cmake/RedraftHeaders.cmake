@@ -41,7 +41,8 @@ endfunction()
 
 add_custom_target(check_headers)
 redraft_check_headers(check_headers_plain FOLDERS base devices golden reports harness scenarios/spec scenarios/cli
-                                                  tests/base tests/devices tests/golden tests/reports tests/harness)
+                                                  tests/base tests/devices tests/fuzz tests/golden tests/harness
+                                                  tests/reports tests/support)
 if(REDRAFT_LIBTORCH)
   redraft_check_headers(check_headers_libtorch LIBTORCH FOLDERS model scenarios/runner scenarios/faults tests/model
                                                                 tests/scenarios)
