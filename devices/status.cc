@@ -60,13 +60,14 @@ std::string placeOf(const Origin& origin) {
   return text;
 }
 
-std::string messageOf(Status status, const std::string& call, int device, const std::string& detail) {
+std::string messageOf(Status status, const std::string& call, int device, std::string detail) {
   std::string text = call;
   if (device >= 0) text += " on device " + std::to_string(device);
   text += " returned " + std::to_string(static_cast<int>(status)) + " " + statusName(status) + " (" +
           statusDescription(status) + ")";
-  if (!detail.empty()) text += ": " + detail;
-  return text;
+  if (detail.empty()) return text;
+  detail.insert(0, text + ": ");
+  return detail;
 }
 
 std::string remedyOf(Status status) {
@@ -87,7 +88,7 @@ const char* statusDescription(Status status) {
 }
 
 DeviceError::DeviceError(Status status, std::string call, int device, Origin origin, std::string detail)
-    : Error(ErrorKind::kDevice, placeOf(origin), messageOf(status, call, device, detail), remedyOf(status)),
+    : Error(ErrorKind::kDevice, placeOf(origin), messageOf(status, call, device, std::move(detail)), remedyOf(status)),
       status_(status),
       call_(std::move(call)),
       device_(device),
