@@ -1,5 +1,7 @@
 #include "scenarios/runner/run_session.h"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <exception>
 #include <filesystem>
@@ -12,6 +14,7 @@
 #include "base/log.h"
 #include "devices/sim/sim_driver.h"
 #include "golden/run_files.h"
+#include "harness/trace/driver_trace.h"
 #include "model/checkpoint.h"
 #include "model/kernels/attention.h"
 #include "model/sim/sim_backend.h"
@@ -134,11 +137,16 @@ class Session {
   int run(const std::string& token) {
     events_->begin(scenario_, token);
     model::setInstrument(events_.get());
-    driver_.log().setSink([this](const devices::LogRecord& record) { events_->driverCall(record); });
+    for (const devices::LogRecord& record : driver_.log().records()) recorder_.add(record);  // contexts made so far
+    driver_.log().setSink([this](const devices::LogRecord& record) {
+      recorder_.add(record);
+      events_->driverCall(record);
+    });
     cache_.setHook([this](devices::CacheEvent event, const devices::CacheRequest& request) {
       events_->cacheEvent(event, request);
     });
     const bool completed = train();
+    harness::writeTraceFolder(recorder_.trace(::getpid()), joinPath(options_.folder, "trace"));
     events_->end(completed, steps_);
     return completed ? 0 : 1;
   }
@@ -187,6 +195,7 @@ class Session {
   std::unique_ptr<Fault> fault_;
   std::optional<model::RunCheckpoint> from_;
   std::unique_ptr<RunEvents> events_;
+  harness::DriverTraceRecorder recorder_;
   std::int64_t steps_ = 0;
 };
 

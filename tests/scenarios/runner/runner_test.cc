@@ -9,7 +9,9 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "golden/record.h"
+#include "harness/affinity/trace_audit.h"
 #include "harness/symbolise.h"
+#include "harness/trace/load_trace.h"
 #include "scenarios/spec/store.h"
 #include "tests/scenarios/runner/run_folder.h"
 
@@ -55,6 +57,27 @@ TEST(RunnerTest, ACleanRunLeavesAWholeRecordAndADrafterThatDrafts) {
   EXPECT_EQ(record.gradients.size(), record.steps.size());
   ASSERT_TRUE(record.evaluation.has_value());
   EXPECT_GE(record.evaluation->meanAcceptLength, 1.5);
+}
+
+TEST(RunnerTest, ARunLeavesATraceInBothFormsThatKeepsToItsTopology) {
+  const RunFolder folder(shipped("dual-drafter"));
+  ASSERT_TRUE(exitedWith(folder.run(), 0)) << folder.log();
+  const harness::Contract contract = harness::contractOf(shipped("dual-drafter").topology.resolve());
+  std::vector<std::string> kineto;
+  for (const std::string& name : listDirectory(folder / "trace"))
+    if (name.ends_with(".kineto.json")) kineto.push_back(folder / ("trace/" + name));
+  EXPECT_EQ(kineto.size(), 8u);
+  const harness::TraceAudit compact =
+      harness::auditTrace(harness::loadTraces({folder / "trace/run.rdtrace"}), &contract);
+  const harness::TraceAudit json = harness::auditTrace(harness::loadTraces(kineto), &contract);
+  EXPECT_FALSE(compact.foundAny()) << harness::auditText(compact);
+  ASSERT_EQ(compact.checks.size(), json.checks.size());
+  for (std::size_t i = 0; i < json.checks.size(); ++i) EXPECT_EQ(compact.checks[i].state, json.checks[i].state) << i;
+  for (const harness::TraceCheck& check : json.checks) {
+    if (check.id == "A1" || check.id == "A4" || check.id == "A8") {
+      EXPECT_EQ(check.state, harness::AuditState::kClean) << check.id;
+    }
+  }
 }
 
 TEST(RunnerTest, AFolderIsRunOnce) {
