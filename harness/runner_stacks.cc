@@ -1,5 +1,6 @@
 #include "harness/runner_stacks.h"
 
+#include <charconv>
 #include <optional>
 #include <string_view>
 
@@ -9,20 +10,22 @@ namespace {
 constexpr std::size_t kThreadNameBytes = 15;  // what the kernel keeps
 constexpr std::size_t kMaxLines = 32;         // of one stack; all are in runner.log
 
-/// What stands between the two; nothing where one of them is missing.
-std::optional<std::string> between(const std::string& line, std::string_view before, std::string_view after) {
-  const std::size_t start = line.find(before);
-  if (start == std::string::npos) return std::nullopt;
-  const std::size_t from = start + before.size(), end = line.find(after, from);
-  if (end == std::string::npos) return std::nullopt;
-  return line.substr(from, end - from);
+/// The number in "(123)" from there on; -1 when there is none.
+std::int64_t numberIn(const std::string& line, std::size_t from) {
+  const std::size_t open = line.find('(', from);
+  std::int64_t number = -1;
+  if (open != std::string::npos) std::from_chars(line.data() + open + 1, line.data() + line.size(), number);
+  return number;
 }
 
+/// "… in thread NAME (NUMBER); stack", "… stack of thread NAME (NUMBER), innermost …"
 std::optional<RunnerStack> headOf(const std::string& line) {
-  if (line.find("ended by SIG") != std::string::npos)
-    return RunnerStack{between(line, " in thread ", "; stack").value_or(""), true, {line}};
-  if (const auto thread = between(line, "stack of thread ", ", innermost")) return RunnerStack{*thread, false, {line}};
-  return std::nullopt;
+  const bool fatal = line.find("ended by SIG") != std::string::npos;
+  const std::string_view before = fatal ? " in thread " : "stack of thread ";
+  const std::size_t at = line.find(before);
+  if (at == std::string::npos) return fatal ? std::optional(RunnerStack{"", -1, true, {line}}) : std::nullopt;
+  const std::size_t name = at + before.size();
+  return RunnerStack{line.substr(name, line.find(" (", name) - name), numberIn(line, name), fatal, {line}};
 }
 
 /// Lines of one stack, with those that repeat counted, and those beyond the bound.

@@ -44,21 +44,26 @@ const RunnerStack* findStack(const std::vector<RunnerStack>& stacks, Wanted want
 
 bool isFatal(const RunnerStack& stack) { return stack.fatal; }
 
-/// The newest mark of the role whose thread this is; none when it is no role's.
-Seen<SyncMark> markOfThread(const std::vector<Seen<SyncMark>>& marks, const std::string& thread) {
-  for (const Seen<SyncMark>& mark : marks)
-    if (!mark.head->role.empty() && threadNameOf(mark.head->role) == thread) return mark;
-  return {};
+/// The newest event of this thread, of those that belong to a role; null when it wrote none.
+const EventHead* newestEventOf(const Evidence& evidence, std::int64_t thread) {
+  const std::vector<Event>& events = evidence.events();
+  const auto newest = std::find_if(events.rbegin(), events.rend(), [&](const Event& event) {
+    return event.head.thread == thread && !event.head.role.empty();
+  });
+  return newest == events.rend() ? nullptr : &newest->head;
 }
 
 void append(std::vector<std::string>& lines, const std::vector<std::string>& more) {
   lines.insert(lines.end(), more.begin(), more.end());
 }
 
-Seen<SyncMark> newestOf(const std::vector<Seen<SyncMark>>& marks) {
-  const auto newest = std::max_element(marks.begin(), marks.end(),
-                                       [](const auto& a, const auto& b) { return a.head->seq < b.head->seq; });
-  return newest == marks.end() ? Seen<SyncMark>{} : *newest;
+/// Of all marks; the newest event where there is none, null where there is no event.
+const EventHead* newestMark(const Evidence& evidence) {
+  const std::vector<Event>& events = evidence.events();
+  const auto mark =
+      std::find_if(events.rbegin(), events.rend(), [](const Event& event) { return event.as<SyncMark>() != nullptr; });
+  if (mark != events.rend()) return &mark->head;
+  return events.empty() ? nullptr : &events.back().head;
 }
 
 bool endsWhole(const Evidence& evidence) {
@@ -97,18 +102,14 @@ Findings detectCrash(const Evidence& evidence, const Findings&) {
   const int status = endsWhole(evidence) ? (evidence.events().back().as<RunEnd>()->outcome == "completed" ? 0 : 1) : -1;
   if (!seen.end.signalled && seen.end.code == status) return {};
   if (!endsWhole(evidence) && refusedToRun(seen.end)) return {};  // the runner said why, and no crash it was
-  const std::vector<Seen<SyncMark>> marks = lastMarks(evidence);
-  // Where the crash handler names no role, the newest mark says where the program was, not who crashed: another role
-  // may have marked in between. It is shown, and is no part of what a replay compares.
+  // Where the crashed thread is not known, or is no role's, the newest mark says where the program was, not who
+  // crashed: another role may have marked in between. It is shown, and is no part of what a replay compares.
   const RunnerStack* stack = findStack(evidence.stacks, isFatal);
-  const Seen<SyncMark> own = stack != nullptr ? markOfThread(marks, stack->thread) : Seen<SyncMark>{};
-  const Seen<SyncMark> shown = own ? own : newestOf(marks);
+  const EventHead* own = stack != nullptr ? newestEventOf(evidence, stack->number) : nullptr;
+  const EventHead* shown = own != nullptr ? own : newestMark(evidence);
   reports::Finding compared, finding;
-  if (own) compared = findingAt("", *own.head);
-  if (shown)
-    finding = findingAt("", *shown.head);
-  else if (!evidence.events().empty())
-    finding = findingAt("", evidence.events().back().head);
+  if (own != nullptr) compared = findingAt("", *own);
+  if (shown != nullptr) finding = findingAt("", *shown);
   finding.id = compared.id = seen.end.signalled ? "crash/signal" : "crash/exit";
   finding.title = "the child ended " + std::string(endsWhole(evidence) ? "after" : "without") +
                   " its end record: " + seen.end.text();

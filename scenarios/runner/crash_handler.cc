@@ -4,11 +4,13 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
@@ -44,13 +46,24 @@ void say(std::string_view text) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-/// The calling thread's name and stack. Only calls that are safe in a signal handler: prctl, write, backtrace (its
-/// library was loaded at installation).
+void say(std::uint64_t number) {
+  char digits[20];
+  std::size_t first = sizeof digits;
+  do digits[--first] = static_cast<char>('0' + number % 10);
+  while ((number /= 10) != 0);
+  say(std::string_view(digits + first, sizeof digits - first));
+}
+
+/// The calling thread's name, number and stack. Only calls that are safe in a signal handler: prctl, gettid, write,
+/// backtrace (its library was loaded at installation).
 void sayStack(std::string_view before, std::string_view after) {
   char thread[16] = "";
   ::prctl(PR_GET_NAME, thread);
   say(before);
   say(thread);
+  say(" (");
+  say(static_cast<std::uint64_t>(::syscall(SYS_gettid)));
+  say(")");
   say(after);
   void* frames[kMaxFrames];
   const int count = ::backtrace(frames, kMaxFrames);

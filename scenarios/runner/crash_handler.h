@@ -1,5 +1,6 @@
 #pragma once
-// What a fatal signal leaves: the signal's name, the thread's (a role's thread bears the role's name), and a stack on
+// What a fatal signal leaves: the signal's name, the thread's name and number (a role's thread bears the role's name;
+// events.jsonl numbers threads the same way), and a stack on
 // standard error, which the supervisor keeps as runner.log and symbolises. Then the default action, so that the parent
 // sees the signal.
 

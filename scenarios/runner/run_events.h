@@ -3,6 +3,7 @@
 // recorded before the fault is asked, so that the last mark of a role that never comes back is there.
 
 #include <exception>
+#include <mutex>
 #include <string>
 
 #include "devices/driver_log.h"
@@ -21,6 +22,7 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
   RunEvents(const std::string& path, Fault& fault, devices::SimDriver& driver);
 
   void begin(const Scenario& scenario, const std::string& token);
+  /// Throws, and writes nothing, when why a role failed could not be recorded: the record would have no reason.
   void end(bool completed, std::int64_t steps);
   /// An error on a thread that no role owns.
   void exception(const std::exception_ptr& error);
@@ -51,6 +53,8 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
   harness::EventWriter writer_;
   Fault& fault_;
   devices::SimDriver& driver_;
+  std::mutex mutex_;
+  std::exception_ptr unrecorded_;  // the first failure to record a role's failure
 };
 
 }  // namespace redraft::scenarios

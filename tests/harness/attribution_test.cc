@@ -250,9 +250,9 @@ TEST(AttributionTest, AHangNamesTheRoleThatWaitsForNobodyBeforeThoseThatWaitForI
       .add("drafter[1]", 2, "all_reduce", SyncMark{"collective_enter", 2});
   Evidence evidence = events.build();
   evidence.seen.stop = Stop::kNoProgress;
-  evidence.stacks = {{"target[0]", false, {"stack of target[0]"}},
-                     {"drafter[0]", false, {"stack of drafter[0]"}},
-                     {"redraft-runner", true, {"ended by SIGABRT"}}};
+  evidence.stacks = {{"target[0]", 1, false, {"stack of target[0]"}},
+                     {"drafter[0]", 61, false, {"stack of drafter[0]"}},
+                     {"redraft-runner", 2, true, {"ended by SIGABRT"}}};
   const auto findings = attribute(evidence);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].signature, "hang/no-progress|hang|drafter[0]|2|backward|0");
@@ -261,24 +261,29 @@ TEST(AttributionTest, AHangNamesTheRoleThatWaitsForNobodyBeforeThoseThatWaitForI
   EXPECT_EQ(findings[0].details[1].find("target[0]: queue_push 9 in step 2"), 0u) << findings[0].details[1];
 }
 
-Evidence crashAt(const std::string& thread) {
+/// EventBuilder numbers the threads: drafter[1]'s is 71.
+Evidence crashAt(std::int64_t thread) {
   EventBuilder events;
-  events.add("drafter[1]", 2, "", SyncMark{"step_begin", 2}).add("target[0]", 3, "", SyncMark{"queue_push", 13});
+  events.add("drafter[1]", 2, "", SyncMark{"step_begin", 2})
+      .add("drafter[1]", 2, "backward", launchOf("attention_backward", 7), 72)
+      .add("target[0]", 3, "", SyncMark{"queue_push", 13});
   Evidence evidence = events.build();
   evidence.seen.end = {true, 11};
-  evidence.stacks = {{thread, true, {"ended by SIGSEGV", "overflow()", "main()"}}};
+  evidence.stacks = {{"some name", thread, true, {"ended by SIGSEGV", "overflow()", "main()"}}};
   return evidence;
 }
 
-TEST(AttributionTest, ACrashInARolesThreadIsPlacedAtThatRolesNewestMark) {
-  const auto findings = attribute(crashAt("drafter[1]"));
+TEST(AttributionTest, ACrashIsPlacedAtTheNewestEventOfItsThread) {
+  const auto findings = attribute(crashAt(71));
   ASSERT_EQ(idsOf(findings), std::vector<std::string>{"crash/signal"});
   EXPECT_EQ(findings[0].signature, "crash/signal|signal 11 (SIGSEGV)|drafter[1]|2||11");
-  EXPECT_EQ(findings[0].details, crashAt("drafter[1]").stacks[0].lines);
+  EXPECT_EQ(findings[0].details, crashAt(71).stacks[0].lines);
+  // A thread of autograd, at work for that role.
+  EXPECT_EQ(attribute(crashAt(72))[0].signature, "crash/signal|signal 11 (SIGSEGV)|drafter[1]|2|backward|11");
 }
 
 TEST(AttributionTest, ACrashElsewhereIsShownAtTheNewestMarkAndSignedWithoutPlace) {
-  const auto findings = attribute(crashAt("pt_autograd_6"));
+  const auto findings = attribute(crashAt(99));
   ASSERT_EQ(idsOf(findings), std::vector<std::string>{"crash/signal"});
   EXPECT_EQ(findings[0].role, "target[0]");
   EXPECT_EQ(findings[0].signature, "crash/signal|signal 11 (SIGSEGV)||-1||11");

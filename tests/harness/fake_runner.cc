@@ -188,7 +188,7 @@ class FakeRun {
   static void answerStackRequests(const std::string& role) {
     ::pthread_setname_np(::pthread_self(), role.c_str());
     ::signal(SIGUSR1, [](int) {
-      constexpr char kStack[] = "redraft: info: stack of thread drafter[0], innermost first:\nwaitForever()\n";
+      constexpr char kStack[] = "redraft: info: stack of thread drafter[0] (1), innermost first:\nwaitForever()\n";
       [[maybe_unused]] const ssize_t put = ::write(STDERR_FILENO, kStack, sizeof kStack - 1);
     });
   }
