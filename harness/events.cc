@@ -93,7 +93,13 @@ void EventWriter::write(EventHead head, EventBody body) {
   const std::lock_guard lock(mutex_);
   head.seq = next_;
   head.nanos = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start_).count();
-  lines_.append(eventLine({std::move(head), std::move(body)}));
+  if (broken_) std::rethrow_exception(broken_);
+  try {
+    lines_.append(eventLine({std::move(head), std::move(body)}));
+  } catch (...) {
+    broken_ = std::current_exception();
+    throw;
+  }
   ++next_;
 }
 

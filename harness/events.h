@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -224,8 +225,9 @@ std::string eventLine(const Event& event);
 /// Throws Error(kBadInput) with `place`.
 Event parseEventLine(std::string_view line, const std::string& place);
 
-/// Thread-safe. Numbers the events in file order, stamps time and thread. A failed write throws Error(kEnvironment): a
-/// run that cannot record must not go on.
+/// Thread-safe. Numbers the events in file order, stamps time and thread. A failed write throws Error(kEnvironment),
+/// and so does every later one, though its line might fit: a run that cannot record must not go on, nor end as if it
+/// had.
 class EventWriter {
  public:
   explicit EventWriter(const std::string& path);
@@ -237,6 +239,7 @@ class EventWriter {
   mutable std::mutex mutex_;
   LineWriter lines_;
   std::int64_t next_ = 0;
+  std::exception_ptr broken_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -1,6 +1,10 @@
 #include "harness/events.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <fstream>
@@ -187,6 +191,33 @@ TEST_F(BrokenLogTest, AWriterThatCannotBeKeptUpWithIsAProblem) {
   EventReader reader(path_);
   EXPECT_FALSE(reader.poll());
   EXPECT_NE(reader.log().problem.find("faster than it can be read"), std::string::npos) << reader.log().problem;
+}
+
+TEST(EventWriterTest, AfterALineThatDidNotFitNoneIsWritten) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/events.jsonl";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);  // the write is refused instead, as on a full disk
+    const rlimit limit{1000, 1000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    EventWriter writer(path);
+    writer.write({}, RunBegin{});
+    int refused = 0;
+    for (const std::size_t bytes : {std::size_t{2000}, std::size_t{1}}) {
+      try {
+        writer.write({}, SyncMark{std::string(bytes, 'p'), 1});
+      } catch (const Error& error) {
+        refused += error.kind() == ErrorKind::kEnvironment;
+      }
+    }
+    ::_exit(refused);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  EXPECT_EQ(readEvents(path).events.size(), 1u);
+  EXPECT_EQ(readEvents(path).problem, "");
 }
 
 }  // namespace
