@@ -46,7 +46,9 @@ function(redraft_test name)
   endif()
   redraft_program(${name} ${ARGN})
   cmake_parse_arguments(arg "LIBTORCH;JSON" "" "SOURCES;DEPS" ${ARGN})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  # Four files at a time: most of what a test file costs is GoogleTest, nlohmann/json and ATen, not its tests.
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests
+                                           UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
   target_compile_definitions(${name} PRIVATE REDRAFT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" REDRAFT_BINARY_DIR="${CMAKE_BINARY_DIR}")
   if(arg_LIBTORCH)
     # These start themselves again with the pinned environment (tests/pinned_main.cc).

@@ -35,11 +35,11 @@ class Clocks : public Instrument {
   std::map<std::string, devices::Clock> of_;  // only touched under the monitor's lock, or by one thread
 };
 
-constexpr std::chrono::seconds kLong{30};
+constexpr std::chrono::seconds kPatience{30};
 
 TEST(HostOrderTest, AConsumerKnowsWhatTheProducerOfItsItemKnewAndNoOther) {
   Clocks clocks;
-  RunMonitor monitor(kLong);
+  RunMonitor monitor(kPatience);
   OrderedQueue<int> queue(monitor, 2);
   clocks.as("target[0]");
   clocks.waitedFor(0);
@@ -57,7 +57,7 @@ TEST(HostOrderTest, AConsumerKnowsWhatTheProducerOfItsItemKnewAndNoOther) {
 
 TEST(HostOrderTest, AProducerThatFindsRoomKnowsWhatTheConsumersThatMadeItKnew) {
   Clocks clocks;
-  RunMonitor monitor(kLong);
+  RunMonitor monitor(kPatience);
   OrderedQueue<int> queue(monitor, 2);
   clocks.as("target[0]");
   queue.push(0, 0, "target[0]");
@@ -78,7 +78,7 @@ TEST(HostOrderTest, AProducerThatFindsRoomKnowsWhatTheConsumersThatMadeItKnew) {
 
 TEST(HostOrderTest, ATakenItemThatMadeNoRoomTellsAProducerNothing) {
   Clocks clocks;
-  RunMonitor monitor(kLong);
+  RunMonitor monitor(kPatience);
   OrderedQueue<int> queue(monitor, 3);
   clocks.as("target[0]");
   queue.push(0, 0, "target[0]");
@@ -93,7 +93,7 @@ TEST(HostOrderTest, ATakenItemThatMadeNoRoomTellsAProducerNothing) {
 
 TEST(HostOrderTest, BehindABarrierAllKnowWhatAnyKnewBeforeIt) {
   Clocks clocks;
-  RunMonitor monitor(kLong);
+  RunMonitor monitor(kPatience);
   const std::vector<std::string> members = {"drafter[0]", "drafter[1]", "drafter[2]"};
   Exchange<int> exchange(monitor, members);
   std::vector<std::thread> threads;

@@ -1,5 +1,7 @@
 #include "tests/model/pipeline/tiny_training.h"
 
+#include <gtest/gtest.h>
+
 #include "base/error.h"
 #include "base/json.h"
 #include "devices/kernel_cache.h"
@@ -38,6 +40,13 @@ devices::SimDriver& tinyDriver() {
   }();
   return driver;
 }
+
+/// Autograd counts the devices at the first backward of the process, whichever test makes it.
+class Devices : public ::testing::Environment {
+ public:
+  void SetUp() override { tinyDriver(); }
+};
+[[maybe_unused]] const auto* const kDevices = ::testing::AddGlobalTestEnvironment(new Devices);
 
 TargetConfig targetConfig() {
   TargetConfig config;

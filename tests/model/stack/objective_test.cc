@@ -11,8 +11,6 @@
 namespace redraft::model {
 namespace {
 
-constexpr double kUnit = 0x1p-24;  // half a unit in the last place of float32, relative
-
 const std::vector<LossType> kAllTypes = {LossType::kDflash, LossType::kDpace, LossType::kDpaceCumulativeConfidence,
                                          LossType::kDpaceContinuationValue};
 
@@ -95,9 +93,10 @@ struct Oracle {
       if (type == LossType::kDpaceContinuationValue) weight = tail / product[i];
       sums.numerator += ok[i] * weight * loss[i];
       sums.denominator += type == LossType::kDflash ? ok[i] * weight : 0.0;
-      const double slot = 2.0 * (24 + 8) * kUnit * magnitude[first + k].item<double>() + 4 * kUnit * (loss[i] + 1);
+      const double slot =
+          2.0 * (24 + 8) * tiny::kUnit * magnitude[first + k].item<double>() + 4 * tiny::kUnit * (loss[i] + 1);
       // D-PACE's weight is a sum of products of such probabilities: as many relative errors more.
-      bound += ok[i] * weight * (slot + (type == LossType::kDflash ? 2 : 4 * size) * (kUnit + slot) * loss[i]);
+      bound += ok[i] * weight * (slot + (type == LossType::kDflash ? 2 : 4 * size) * (tiny::kUnit + slot) * loss[i]);
     }
   }
 };
@@ -112,7 +111,7 @@ TEST(ObjectiveTest, EveryLossTypeFollowsItsDefinition) {
     const Oracle oracle(c, type);
     const LossSums sums = sumsOf(c, type, 0);
     EXPECT_LE(std::fabs(sums.numerator - oracle.sums.numerator), oracle.bound) << lossTypeName(type);
-    EXPECT_LE(std::fabs(sums.denominator - oracle.sums.denominator), oracle.sums.valid * kUnit);
+    EXPECT_LE(std::fabs(sums.denominator - oracle.sums.denominator), oracle.sums.valid * tiny::kUnit);
     EXPECT_EQ(sums.correct, oracle.sums.correct);
     EXPECT_EQ(sums.valid, oracle.sums.valid);
     EXPECT_EQ(sums.acceptedSlots, oracle.sums.acceptedSlots);

@@ -8,11 +8,10 @@
 
 #include "base/error.h"
 #include "base/philox.h"
+#include "tests/model/stack/tiny_models.h"
 
 namespace redraft::model {
 namespace {
-
-constexpr double kUnit = 0x1p-24;
 
 at::Tensor randomTensor(std::int64_t count, std::uint64_t seed) {
   at::Tensor tensor = at::empty({count}, at::kFloat);
@@ -81,7 +80,7 @@ TEST(AdamWTest, FollowsTheFormulaInFloat64) {
     }
     // A step rounds the weight once or twice (|w| ≤ 4), and moves it by at most kRate · 10, computed with about ten
     // roundings of moments that carry up to kSteps of them.
-    const double bound = kSteps * (2 * 4 + kRate * 10 * (10 + kSteps)) * kUnit;
+    const double bound = kSteps * (2 * 4 + kRate * 10 * (10 + kSteps)) * tiny::kUnit;
     for (std::size_t i = 0; i < 64; ++i)
       EXPECT_LE(std::fabs(parameter[static_cast<std::int64_t>(i)].item<float>() - w[i]), bound) << i;
   }
@@ -95,7 +94,7 @@ TEST(AdamWTest, Bfloat16ParametersFollowFloat32Masters) {
   for (int i = 0; i < 200; ++i) optimizer.step({at::ones({4})}, 1e-4);
   const at::Tensor master = optimizer.state()[0].second;
   EXPECT_EQ(master.scalar_type(), at::kFloat);
-  EXPECT_LT(std::fabs(master[0].item<float>() - 0.98f), 200 * 4 * kUnit);
+  EXPECT_LT(std::fabs(master[0].item<float>() - 0.98f), 200 * 4 * tiny::kUnit);
   EXPECT_TRUE(at::equal(parameter, master.to(at::kBFloat16)));
 }
 

@@ -17,6 +17,8 @@
 
 namespace redraft::model::tiny {
 
+inline constexpr double kUnit = 0x1p-24;  // float32: largest relative rounding error
+
 inline void setDecoder(DecoderConfig& config) {
   config.hiddenSize = 24;
   config.heads = 4;

@@ -13,7 +13,6 @@
 namespace redraft::model {
 namespace {
 
-constexpr double kUnit = 0x1p-24;
 constexpr double kHalfUnit = 0x1p-9;  // bfloat16: largest relative rounding error
 
 /// Roundings to bfloat16 on the longest way from embedding to logits: 12 a layer (norm, projection, head norm, RoPE,
@@ -56,7 +55,7 @@ TEST(TrainStepTest, MicroBatchesAddUpToTheBatch) {
     }
   }
   // A gradient sums over at most 2 · (26 + 30) rows; another order of summation moves it by as many half units.
-  const double bound = 2 * (26 + 30) * kUnit;
+  const double bound = 2 * (26 + 30) * tiny::kUnit;
   EXPECT_LE(std::fabs(sums.loss() - whole.sums.loss()), bound * whole.sums.loss());
   EXPECT_GT(std::fabs(meanOfMeans - whole.sums.loss()), 100 * bound) << "equal rows would not test the normalisation";
   EXPECT_EQ(sums.valid, whole.sums.valid);
@@ -132,7 +131,7 @@ TEST(TrainStepTest, PaddingOnTheRightChangesNothing) {
   const at::Tensor feature = target.contextFeature(ids, drafter.config().targetLayerIds);
   const double padded = evaluateMicroBatch(drafter, target.head(), feature, plan, {}).loss();
   const double bare = evaluateMicroBatch(drafter, target.head(), batch.feature, batch.plan, {}).loss();
-  EXPECT_LE(std::fabs(padded - bare), 31 * kUnit * bare);  // at most another order of 31 summands
+  EXPECT_LE(std::fabs(padded - bare), 31 * tiny::kUnit * bare);  // at most another order of 31 summands
 }
 
 TEST(TrainStepTest, Bfloat16StaysWithinItsRoundings) {
