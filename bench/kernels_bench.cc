@@ -2,6 +2,7 @@
 // with base/pinned_environment.h's variables set for those of a pinned run. One thread unless REDRAFT_BENCH_THREADS
 // says more.
 
+#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
 #include <torch/csrc/autograd/autograd.h>

@@ -122,7 +122,7 @@ TEST(AdamWTest, StateOfAnotherModelChangesNothing) {
   AdamW optimizer({parameter}, {"p"});
   std::map<std::string, at::Tensor> saved = {
       {"master.p", at::zeros({3})}, {"moment1.p", at::zeros({3})}, {"moment2.p", at::zeros({3})}};
-  const auto expectRefused = [&](std::map<std::string, at::Tensor> state) {
+  const auto expectRefused = [&](const std::map<std::string, at::Tensor>& state) {
     EXPECT_THROW(optimizer.load(state, 1, "state"), Error);
     EXPECT_TRUE(at::equal(parameter, at::ones({3})));
     EXPECT_EQ(optimizer.steps(), 0);
