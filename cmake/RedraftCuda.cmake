@@ -22,3 +22,15 @@ if(NOT REDRAFT_CUDA STREQUAL "OFF")
     message(STATUS "CUDA toolkit: none of version 13 or newer; building without the CUDA side")
   endif()
 endif()
+
+# redraft::torch_cuda: LibTorch's CUDA half, for the library that is opened at run time and for nothing else. Its headers
+# take the toolkit's.
+if(REDRAFT_HAS_CUDA AND REDRAFT_LIBTORCH AND EXISTS ${REDRAFT_TORCH_ROOT}/lib/libtorch_cuda.so)
+  foreach(library c10_cuda torch_cuda)
+    add_library(redraft::${library} SHARED IMPORTED)
+    set_target_properties(redraft::${library} PROPERTIES
+      IMPORTED_LOCATION ${REDRAFT_TORCH_ROOT}/lib/lib${library}.so
+      INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${REDRAFT_CUDA_INCLUDE_DIR})
+  endforeach()
+  set_target_properties(redraft::torch_cuda PROPERTIES INTERFACE_LINK_LIBRARIES "redraft::c10_cuda;redraft::torch")
+endif()

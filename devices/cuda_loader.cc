@@ -22,44 +22,56 @@ std::string programFolder() {
   return whole.substr(0, whole.rfind('/'));
 }
 
-std::string findLibrary() {
+std::string findLibrary(const std::string& name) {
   const std::string folder = programFolder();
-  for (const std::string& candidate :
-       {joinPath(folder, kLibrary), joinPath(folder, std::string("../lib/") + kLibrary)}) {
+  for (const std::string& candidate : {joinPath(folder, name), joinPath(folder, "../lib/" + name)}) {
     if (fileExists(candidate)) return candidate;
   }
   return "";
 }
 
-/// Loaded once and kept: a library that holds a CUDA driver's state is not unloaded under it.
-void* openLibrary() {
-  const std::string path = findLibrary();
+}  // namespace
+
+void* openRuntimeLibrary(const std::string& name, const std::string& remedy) {
+  const std::string path = findLibrary(name);
   if (path.empty()) {
-    throw Error(ErrorKind::kEnvironment, kLibrary, "this build has no CUDA side",
+    throw Error(ErrorKind::kEnvironment, name, "this build has no CUDA side",
                 "build it where a CUDA 13 toolkit is found: cmake -DREDRAFT_CUDA=ON");
   }
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    throw Error(ErrorKind::kEnvironment, path, ::dlerror(), "rebuild it with this program");
-  }
+  if (library == nullptr) throw Error(ErrorKind::kEnvironment, path, ::dlerror(), remedy);
   return library;
+}
+
+namespace {
+
+template <class Function>
+Function entryOf(const char* name) {
+  static void* const library = openRuntimeLibrary(kLibrary, "rebuild it with this program");
+  const auto entry = reinterpret_cast<Function>(::dlsym(library, name));
+  if (entry == nullptr) {
+    throw Error(ErrorKind::kEnvironment, kLibrary, std::string("it does not export ") + name,
+                "rebuild it with this program");
+  }
+  return entry;
 }
 
 }  // namespace
 
 std::unique_ptr<Driver> loadCudaDriver(const CudaOptions& options) {
-  static void* const library = openLibrary();
-  const auto make = reinterpret_cast<MakeCudaDriver>(::dlsym(library, kMakeCudaDriver));
-  if (make == nullptr) {
-    throw Error(ErrorKind::kEnvironment, kLibrary, "it does not export redraftMakeCudaDriver",
-                "rebuild it with this program");
-  }
+  const auto make = entryOf<MakeCudaDriver>(kMakeCudaDriver);
   const CudaHost host{&makeDriverLog, &newLogRecord, &noteRefusal};
   std::string error;
   std::unique_ptr<Driver> driver(make(host, options, error));
   if (!driver)
     throw Error(ErrorKind::kEnvironment, "CUDA", error, "run on a machine with an NVIDIA GPU and its driver");
   return driver;
+}
+
+int cudaArchitecture(Driver& driver, int device) {
+  int version = 0;
+  check(entryOf<CudaArchitecture>(kCudaArchitecture)(driver, device, &version), "architecture", device);
+  return version;
 }
 
 std::string whyNoCuda() {

@@ -14,6 +14,7 @@ namespace redraft::golden {
 inline constexpr const char* kMemorySchema = "redraft.memory/1";
 inline constexpr const char* kEnvironmentSchema = "redraft.environment/1";
 inline constexpr const char* kRunnerSchema = "redraft.runner/1";
+inline constexpr const char* kGpusSchema = "redraft.gpus/1";
 
 struct DeviceMemory {
   int device = 0;
@@ -67,6 +68,35 @@ struct RunnerAbout {
     visit("schema", schema);
     visit("commit", commit);
     visit("numerics_class", numericsClass);
+  }
+};
+
+struct GpuSeen {
+  std::string name;
+  int architecture = 0;  // 10 · major + minor
+  int multiprocessors = 0;
+  std::int64_t bytes = 0;
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("name", name);
+    visit("architecture", architecture);
+    visit("multiprocessors", multiprocessors);
+    visit("bytes", bytes);
+  }
+};
+
+/// What `redraft-runner gpus` prints, for `redraft doctor`: what LibTorch's CUDA half finds.
+struct RunnerGpus {
+  std::string schema = kGpusSchema;
+  std::string runtime, cudnn, nccl;  // versions
+  std::vector<GpuSeen> devices;
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("schema", schema);
+    visit("runtime", runtime);
+    visit("cudnn", cudnn);
+    visit("nccl", nccl);
+    visit("devices", devices);
   }
 };
 

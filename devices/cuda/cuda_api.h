@@ -10,12 +10,12 @@ namespace redraft::devices {
 // Names as cuda.h maps them to versioned symbols (cuMemAlloc is cuMemAlloc_v2, and so on).
 // clang-format off
 #define REDRAFT_CUDA_CALLS(X) \
-  X(cuInit) X(cuDeviceGetCount) X(cuGetErrorString) \
+  X(cuInit) X(cuDeviceGetCount) X(cuDeviceGetAttribute) X(cuGetErrorString) \
   X(cuDevicePrimaryCtxRetain) X(cuCtxCreate) X(cuCtxDestroy) X(cuCtxSetCurrent) X(cuCtxGetCurrent) X(cuCtxSynchronize) \
   X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuLibraryLoadData) X(cuLibraryUnload) X(cuLibraryGetKernel) \
   X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamQuery) X(cuStreamWaitEvent) \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery) X(cuEventSynchronize) X(cuEventElapsedTime) \
-  X(cuLaunchKernel) X(cuMemAlloc) X(cuMemFree) X(cuMemcpyAsync) X(cuPointerGetAttribute) \
+  X(cuLaunchKernel) X(cuFuncSetAttribute) X(cuKernelSetAttribute) X(cuMemAlloc) X(cuMemFree) X(cuMemcpyAsync) X(cuPointerGetAttribute) \
   X(cuDeviceCanAccessPeer) X(cuCtxEnablePeerAccess) X(cuCtxDisablePeerAccess)
 // clang-format on
 

@@ -55,6 +55,18 @@ int CudaDriver::deviceOf(std::uint64_t context) const {
   return entry ? entry->device : -1;
 }
 
+Status CudaDriver::architecture(int device, int* version) {
+  *version = 0;
+  if (!validDevice(device)) return finish(CallKind::kQuery, CUDA_ERROR_INVALID_DEVICE);
+  int major = 0, minor = 0;
+  CUresult result = api_.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+  if (result == CUDA_SUCCESS) {
+    result = api_.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+  }
+  if (result == CUDA_SUCCESS) *version = 10 * major + minor;
+  return finish(CallKind::kQuery, result);
+}
+
 Status CudaDriver::primaryContext(int device, Context* context) {
   *context = {};
   if (!validDevice(device)) return finish(CallKind::kContext, CUDA_ERROR_INVALID_DEVICE);

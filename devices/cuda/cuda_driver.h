@@ -52,6 +52,7 @@ class CudaDriver final : public Driver {
 
   const char* backend() const override { return "cuda"; }
   int deviceCount() const override { return static_cast<int>(memory_.size()); }
+  Status architecture(int device, int* version);
 
   Status primaryContext(int device, Context* context) override;
   Status createContext(int device, Context* context) override;
@@ -140,6 +141,7 @@ class CudaDriver final : public Driver {
   int pointerOrdinal(const void* pointer) const;  // -1: the host
   bool validDevice(int device) const { return device >= 0 && device < deviceCount(); }
   void account(int device, std::int64_t bytes);
+  CUresult allowShared(const Owned<CUfunction>& function, std::uint64_t id, unsigned bytes);
   CUresult peerCall(int from, int to, bool enable);
 
   const CudaHost host_;
@@ -158,6 +160,9 @@ class CudaDriver final : public Driver {
   HandleTable<Owned<CUlibrary>> libraries_;
   HandleTable<Owned<CUfunction>> functions_;
   HandleTable<std::pair<std::int64_t, int>> allocations_;  // address → bytes, device
+
+  std::mutex sharedMutex_;
+  std::map<std::pair<std::uint64_t, int>, unsigned> sharedBytes_;  // function, device → what it was allowed
 
   mutable std::mutex memoryMutex_;
   std::vector<MemoryInfo> memory_;

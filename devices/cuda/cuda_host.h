@@ -28,4 +28,9 @@ struct CudaOptions {
 using MakeCudaDriver = Driver* (*)(const CudaHost& host, const CudaOptions& options, std::string& error);
 inline constexpr const char* kMakeCudaDriver = "redraftMakeCudaDriver";
 
+/// Exported as "redraftCudaArchitecture", for a driver that the library made: what code is compiled for on a device, 10
+/// · major + minor of its compute capability.
+using CudaArchitecture = Status (*)(Driver& driver, int device, int* version);
+inline constexpr const char* kCudaArchitecture = "redraftCudaArchitecture";
+
 }  // namespace redraft::devices

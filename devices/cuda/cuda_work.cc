@@ -6,6 +6,10 @@
 namespace redraft::devices {
 namespace {
 
+/// What every function may use without asking (CUDA Programming Guide, "Shared Memory"); more is asked
+/// of the function first, once for each function and device.
+constexpr unsigned kSharedWithoutAsking = 48u << 10;
+
 CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
 }  // namespace
@@ -30,12 +34,31 @@ std::vector<ForeignTouch> CudaDriver::foreignTouches(const std::vector<MemoryTou
   return foreign;
 }
 
+/// Attributes belong to a function and a device: a module's function has one context and so one device; a library's
+/// kernel is told for the current one.
+CUresult CudaDriver::allowShared(const Owned<CUfunction>& function, std::uint64_t id, unsigned bytes) {
+  if (bytes <= kSharedWithoutAsking) return CUDA_SUCCESS;
+  const int device = deviceOf(function.context != 0 ? function.context : currentId());
+  const std::lock_guard lock(sharedMutex_);
+  unsigned& allowed = sharedBytes_[{id, device}];
+  if (bytes <= allowed) return CUDA_SUCCESS;
+  const auto asked = static_cast<int>(bytes);
+  const CUresult result =
+      function.context != 0
+          ? api_.cuFuncSetAttribute(function.handle, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, asked)
+          : api_.cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, asked,
+                                      reinterpret_cast<CUkernel>(function.handle), device);
+  if (result == CUDA_SUCCESS) allowed = bytes;
+  return result;
+}
+
 Status CudaDriver::launch(Function function, const LaunchShape& shape, Stream stream,
                           const LaunchArguments& arguments) {
   const auto entry = functions_.find(function.id);
   const auto handle = streamOf(stream);
   CUresult result = CUDA_ERROR_INVALID_HANDLE;
-  if (entry && handle) {
+  if (entry && handle) result = allowShared(*entry, function.id, shape.sharedBytes);
+  if (result == CUDA_SUCCESS) {
     result = api_.cuLaunchKernel(entry->handle, shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0],
                                  shape.block[1], shape.block[2], shape.sharedBytes, *handle,
                                  const_cast<void**>(arguments.params.data()), nullptr);
@@ -174,4 +197,9 @@ extern "C" __attribute__((visibility("default"))) redraft::devices::Driver* redr
     const redraft::devices::CudaHost& host, const redraft::devices::CudaOptions& options, std::string& error) {
   auto driver = std::make_unique<redraft::devices::CudaDriver>(host, options);
   return driver->start(error) ? driver.release() : nullptr;
+}
+
+extern "C" __attribute__((visibility("default"))) redraft::devices::Status redraftCudaArchitecture(
+    redraft::devices::Driver& driver, int device, int* version) {
+  return static_cast<redraft::devices::CudaDriver&>(driver).architecture(device, version);
 }

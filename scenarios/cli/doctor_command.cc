@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/pinned_environment.h"
 #include "base/record.h"
+#include "devices/cuda_loader.h"
+#include "devices/nvrtc.h"
 #include "golden/golden.h"
 #include "harness/child_process.h"
 #include "reports/layout.h"
@@ -36,8 +38,20 @@ struct Diagnosis {
   }
 };
 
-golden::RunnerAbout askRunner(const std::string& runner) {
-  harness::ChildProcess child({{runner, "about"}, pinnedEnvironment(), false});
+/// `said`: "redraft: error: MESSAGE\n  remedy: REMEDY\n".
+[[noreturn]] void throwRefusal(const std::string& ended, const std::string& said) {
+  constexpr std::string_view kPrefix = "redraft: error: ", kRemedy = "\n  remedy: ";
+  if (!said.starts_with(kPrefix)) throw Error(ErrorKind::kEnvironment, "", ended + said);
+  const std::size_t remedy = std::min(said.find(kRemedy), said.size());
+  const std::string rest = said.substr(std::min(remedy + kRemedy.size(), said.size()));
+  throw Error(ErrorKind::kEnvironment, "", said.substr(kPrefix.size(), remedy - kPrefix.size()),
+              rest.substr(0, rest.find('\n')));
+}
+
+/// One JSON document that the runner prints. What it says when it fails is Error(kEnvironment), its remedy apart.
+template <class Answer>
+Answer askRunner(const std::string& runner, const std::string& command) {
+  harness::ChildProcess child({{runner, command}, pinnedEnvironment(), false});
   std::string output;
   const auto until = std::chrono::steady_clock::now() + kAboutLimit;
   while (!child.ended()) {
@@ -46,8 +60,8 @@ golden::RunnerAbout askRunner(const std::string& runner) {
     child.wait(std::chrono::milliseconds(50), -1, output);
   }
   child.drain(output);
-  if (!child.ended()->clean()) throw Error(ErrorKind::kEnvironment, runner, child.ended()->text() + ": " + output);
-  return recordFromJson<golden::RunnerAbout>(JsonDocument::parse(output, runner).root(), runner);
+  if (!child.ended()->clean()) throwRefusal(child.ended()->text() + ": ", output);
+  return recordFromJson<Answer>(JsonDocument::parse(output, runner).root(), runner);
 }
 
 class DoctorCommand : public Command {
@@ -71,7 +85,9 @@ class DoctorCommand : public Command {
     rows.push_back(look("goldens", false, [&] { return goldens(); }));
     rows.push_back(look("processor", true, [] { return processor(); }));
     rows.push_back(look("disk", true, [] { return disk(); }));
-    rows.push_back(look("gpu", false, [] { return gpu(); }));
+    rows.push_back(look("cuda driver", false, [] { return driver(); }));
+    rows.push_back(look("cuda compiler", false, [] { return nvrtc(); }));
+    rows.push_back(look("cuda libtorch", false, [&] { return torchCuda(); }));
     rows.push_back(look("gdb", false, [] { return debugger(); }));
     print(rows);
     for (const Diagnosis& row : rows)
@@ -94,7 +110,7 @@ class DoctorCommand : public Command {
 
   std::string runner() const {
     const std::string path = harness::findRunner(places_.runner);
-    const golden::RunnerAbout about = askRunner(path);
+    const golden::RunnerAbout about = askRunner<golden::RunnerAbout>(path, "about");
     std::vector<std::string> fields;
     for (const auto& [key, value] : about.numericsClass) fields.push_back(key + " " + value);
     return path + " (commit " + about.commit + "; " + join(fields, ", ") + ")";
@@ -123,11 +139,25 @@ class DoctorCommand : public Command {
     return text;
   }
 
-  static std::string gpu() {
-    if (!std::filesystem::exists("/dev/nvidiactl"))
-      throw Error(ErrorKind::kEnvironment, "", "none: scenarios run on simulated devices",
-                  "nothing to do; the default suite needs none");
-    return "an NVIDIA driver is there; this version runs scenarios on simulated devices";
+  static std::string driver() {
+    const int count = devices::loadCudaDriver({})->deviceCount();
+    return std::to_string(count) + (count == 1 ? " GPU" : " GPUs");
+  }
+
+  static std::string nvrtc() {
+    const devices::Nvrtc& nvrtc = devices::Nvrtc::open();
+    std::vector<std::string> names;
+    for (const int architecture : nvrtc.architectures()) names.push_back("sm_" + std::to_string(architecture));
+    return "version " + nvrtc.version() + ", compiles for " + join(names, ", ");
+  }
+
+  std::string torchCuda() const {
+    const auto gpus = askRunner<golden::RunnerGpus>(harness::findRunner(places_.runner), "gpus");
+    std::string text = "CUDA " + gpus.runtime + ", cuDNN " + gpus.cudnn + ", NCCL " + gpus.nccl;
+    for (const golden::GpuSeen& gpu : gpus.devices)
+      text += "; " + gpu.name + " (sm_" + std::to_string(gpu.architecture) + ", " +
+              std::to_string(gpu.multiprocessors) + " SMs, " + reports::formatBytes(gpu.bytes) + ")";
+    return text;
   }
 
   static std::string debugger() {

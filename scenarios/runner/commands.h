@@ -19,6 +19,7 @@ struct Chosen {
 
 void addRunCommand(CLI::App& app, Chosen& chosen);
 void addAboutCommand(CLI::App& app, Chosen& chosen);
+void addGpusCommand(CLI::App& app, Chosen& chosen);
 void addParityCommand(CLI::App& app, Chosen& chosen);
 void addPretrainCommand(CLI::App& app, Chosen& chosen);
 void addGenerateCommand(CLI::App& app, Chosen& chosen);

@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
   try {
     redraft::scenarios::addRunCommand(app, chosen);
     redraft::scenarios::addAboutCommand(app, chosen);
+    redraft::scenarios::addGpusCommand(app, chosen);
     redraft::scenarios::addParityCommand(app, chosen);
     redraft::scenarios::addPretrainCommand(app, chosen);
     redraft::scenarios::addGenerateCommand(app, chosen);

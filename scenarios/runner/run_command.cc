@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "golden/run_files.h"
+#include "model/cuda/torch_cuda.h"
 #include "model/parity.h"
 #include "scenarios/runner/commands.h"
 #include "scenarios/runner/numerics.h"
@@ -37,6 +38,23 @@ void addAboutCommand(CLI::App& app, Chosen& chosen) {
       about.commit = REDRAFT_COMMIT;
       about.numericsClass = numericsFields();
       std::cout << oneLine(recordToJson(about)) << '\n';
+      return 0;
+    };
+  });
+}
+
+void addGpusCommand(CLI::App& app, Chosen& chosen) {
+  CLI::App* command = app.add_subcommand("gpus", "print what LibTorch's CUDA half finds, as JSON");
+  command->callback([&chosen] {
+    chosen.action = [] {
+      const model::TorchCudaAbout about = model::loadTorchCuda().about();
+      golden::RunnerGpus gpus;
+      gpus.runtime = about.runtime;
+      gpus.cudnn = about.cudnn;
+      gpus.nccl = about.nccl;
+      for (const model::GpuDevice& device : about.devices)
+        gpus.devices.push_back({device.name, device.architecture, device.multiprocessors, device.bytes});
+      std::cout << oneLine(recordToJson(gpus)) << '\n';
       return 0;
     };
   });
