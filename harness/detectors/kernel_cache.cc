@@ -1,5 +1,6 @@
-// A function that was loaded on one device and launched on another. Two causes look alike: one handle serves several
-// devices although the call sites say where they are, or the call sites do not say it (the half-fix).
+// A function that was loaded in one context and launched in another, of another device or of the same. Two causes look
+// alike: one handle serves several contexts although the call sites say where they are, or the call sites do not say it
+// (the half-fix).
 #include <set>
 
 #include "devices/driver_log.h"
@@ -14,7 +15,11 @@ constexpr int kInvalidHandle = static_cast<int>(devices::Status::kInvalidHandle)
 
 bool isForeignLaunch(const DriverCall& call) {
   return call.call == devices::callKindName(devices::CallKind::kLaunch) && call.status == kInvalidHandle &&
-         call.objectDevice >= 0 && call.objectDevice != call.device;
+         call.objectContext != 0 && call.objectContext != call.context;
+}
+
+std::string placeText(bool sameDevice, int device, std::int64_t context) {
+  return (sameDevice ? "in context " + std::to_string(context) + " of device " : "on device ") + std::to_string(device);
 }
 
 /// The cache's answer that this launch uses: the last mark on the same thread.
@@ -58,11 +63,14 @@ Findings detectKernelCache(const Evidence& evidence, const Findings&) {
 
   reports::Finding finding = findingAt(passed ? "kernel-cache/shared-handle" : "kernel-cache/device-not-passed",
                                        *launch.head, launch.body->device);
-  finding.title = "kernel " + launch.body->name + " was loaded on device " + std::to_string(launch.body->objectDevice) +
-                  " and launched on device " + std::to_string(launch.body->device) + ": " +
+  const bool sameDevice = launch.body->objectDevice == launch.body->device;
+  finding.title = "kernel " + launch.body->name + " was loaded " +
+                  placeText(sameDevice, launch.body->objectDevice, launch.body->objectContext) + " and launched " +
+                  placeText(sameDevice, launch.body->device, launch.body->context) + ": " +
                   statusText(launch.body->status, launch.body->statusName);
+  const std::string what = sameDevice ? "context" : "device";
   finding.details.push_back(
-      passed ? "one handle serves several devices: key the cache by device, and keep one handle for each"
+      passed ? "one handle serves several " + what + "s: key the cache by " + what + ", and keep one handle for each"
              : "the cache takes a device, and the call site does not pass it: pass the tensor's device");
   if (!launch.body->detail.empty()) finding.details.push_back(launch.body->detail);
   if (lookup) finding.evidence.push_back(lookup.head->seq);

@@ -7,6 +7,7 @@
 #include "base/record.h"
 #include "base/text.h"
 #include "harness/run_folder.h"
+#include "scenarios/spec/scenario_file.h"
 
 namespace redraft::scenarios {
 namespace {
@@ -73,6 +74,13 @@ std::vector<Scenario> selectScenarios(const std::vector<StoredScenario>& all, co
     if (filters.empty() || std::any_of(filters.begin(), filters.end(), hit)) selected.push_back(each.scenario);
   }
   return selected;
+}
+
+void moveTo(const std::string& backend, std::vector<Scenario>& scenarios) {
+  for (Scenario& scenario : scenarios) {
+    scenario.backend = backend;
+    checkScenario(scenario, [&](const std::string&) { return "--backend " + backend + ": " + scenario.name; });
+  }
 }
 
 std::vector<Scenario> applyToken(const std::vector<Scenario>& scenarios, const std::string& token) {

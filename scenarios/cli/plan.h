@@ -20,6 +20,9 @@ harness::CasePlan planOfRun(const std::string& folder);
 /// all. Throws Error(kBadInput) when a filter selects nothing.
 std::vector<Scenario> selectScenarios(const std::vector<StoredScenario>& all, const std::vector<std::string>& filters);
 
+/// The same scenarios on another backend. Throws Error(kBadInput) naming one that cannot run there.
+void moveTo(const std::string& backend, std::vector<Scenario>& scenarios);
+
 /// Those of `scenarios` that a token is for, with its seed. Throws Error(kBadInput) when there are none.
 std::vector<Scenario> applyToken(const std::vector<Scenario>& scenarios, const std::string& token);
 

@@ -19,6 +19,7 @@ struct RunOptions {
   int jobs = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 8u));
   std::string shard = "1/1";
   std::string token;
+  std::string backend;  // "": each scenario's own
   std::string out = "runs";
   std::string junit, markdown;
   bool keep = false;
@@ -40,6 +41,8 @@ class RunCommand : public Command {
         ->capture_default_str();
     app.add_option("--shard", options_.shard, "the i-th of n parts of the selection")->type_name("i/n");
     app.add_option("--schedule", options_.token, "run the scenario of this token, with its seed")->type_name("TOKEN");
+    app.add_option("--backend", options_.backend, "run the selection on these devices (default: each scenario's own)")
+        ->check(CLI::IsMember({"sim", "cuda"}));
     app.add_option("--out", options_.out, "where run folders go")->type_name("DIR")->capture_default_str();
     app.add_option("--junit", options_.junit, "write JUnit XML here too")->type_name("FILE");
     app.add_option("--markdown", options_.markdown, "write the Markdown summary here too")->type_name("FILE");
@@ -55,6 +58,7 @@ class RunCommand : public Command {
     removeOldReports();
     const harness::Shard shard = harness::parseShard(options_.shard);
     std::vector<Scenario> selected = selectScenarios(places_.loadScenarios(), options_.filters);
+    if (!options_.backend.empty()) moveTo(options_.backend, selected);
     if (!options_.token.empty()) selected = applyToken(selected, options_.token);
     std::vector<harness::CasePlan> plans;
     for (const Scenario& scenario : selected) plans.push_back(planOf(scenario));

@@ -18,8 +18,9 @@ namespace redraft::scenarios {
 
 class RunEvents : public model::Instrument, public model::PipelineObserver {
  public:
-  /// `fault` and `driver` outlive this; `driver` is told of the orders between the run's threads.
-  RunEvents(const std::string& path, Fault& fault, devices::SimDriver& driver);
+  /// `fault` and `driver` outlive this; `driver` is told of the orders between the run's threads, and null where the
+  /// devices are not simulated.
+  RunEvents(const std::string& path, Fault& fault, devices::SimDriver* driver);
 
   void begin(const Scenario& scenario, const std::string& token);
   /// Throws, and writes nothing, when why a role failed could not be recorded: the record would have no reason.
@@ -52,7 +53,7 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
 
   harness::EventWriter writer_;
   Fault& fault_;
-  devices::SimDriver& driver_;
+  devices::SimDriver* const driver_;
   std::mutex mutex_;
   std::exception_ptr unrecorded_;  // the first failure to record a role's failure
 };

@@ -19,15 +19,15 @@
 #include "model/kernels/attention.h"
 #include "model/sim/sim_backend.h"
 #include "scenarios/faults/fault.h"
+#include "scenarios/runner/kernel_cache_session.h"
 #include "scenarios/runner/materials.h"
 #include "scenarios/runner/numerics.h"
 #include "scenarios/runner/run_events.h"
+#include "scenarios/runner/session_parts.h"
 
 namespace redraft::scenarios {
 
 namespace {
-
-constexpr const char* kEventsFile = "events.jsonl";
 
 /// The driver of this process. It outlives every tensor and autograd's threads, so it is never destroyed.
 devices::SimDriver& startDriver(const Scenario& scenario, const devices::Topology& topology) {
@@ -59,19 +59,6 @@ void setPeerAccess(devices::Driver& driver, const devices::Topology& topology) {
   }
 }
 
-void configureCache(devices::KernelCache& cache, const KernelCacheSpec& spec) {
-  cache.setKey(spec.key == "context" ? devices::keyByContext() : devices::keyByPassedDevice());
-  cache.setLoadMode(spec.load == "library" ? devices::LoadMode::kLibrary : devices::LoadMode::kModule);
-  model::setCompiledAttention(spec.compiled);
-  model::setKernelCache(&cache);
-}
-
-Json metricsHeader(const Scenario& scenario) {
-  std::map<std::string, std::string> fields = numericsFields();
-  fields["threads"] = std::to_string(scenario.threads);
-  return {{"scenario", scenario.name}, {"numerics_class", fields}};
-}
-
 std::vector<std::string> parameterNames(const model::DrafterConfig& config) {
   std::vector<std::string> names;
   for (const model::ParameterSpec& spec : model::drafterParameters(config)) names.push_back(spec.name);
@@ -91,24 +78,6 @@ void writeMemory(const std::string& folder, devices::SimDriver& driver) {
   writeFileAtomically(joinPath(folder, "memory.json"), pretty(recordToJson(report)));
 }
 
-/// A folder is run once; --resume keeps what the interrupted run recorded under another name.
-void claimFolder(const RunOptions& options) {
-  const std::string events = joinPath(options.folder, kEventsFile);
-  if (!fileExists(events)) return;
-  if (!options.resume) {
-    throwBadInput(events, "this folder was run already",
-                  "use a new folder, or --resume to go on from its newest checkpoint");
-  }
-  for (int attempt = 1;; ++attempt) {
-    const std::string kept = joinPath(options.folder, "events." + std::to_string(attempt) + ".jsonl");
-    if (fileExists(kept)) continue;
-    std::error_code error;
-    std::filesystem::rename(events, kept, error);
-    if (error) throw Error(ErrorKind::kEnvironment, events, "could not be set aside: " + error.message());
-    return;
-  }
-}
-
 class Session {
  public:
   Session(const Scenario& scenario, const RunOptions& options, Materials materials, devices::SimDriver& driver)
@@ -120,12 +89,14 @@ class Session {
         cache_(driver, model::compileAttention),
         fault_(makeFault(scenario)) {
     configureCache(cache_, scenario.kernelCache);
+    model::setCompiledAttention(scenario.kernelCache.compiled);
+    model::setKernelCache(&cache_);
     FaultSite site{scenario_, materials_.topology, cache_, monitor_};
     fault_->install(site);
     if (options.resume)
       from_ = model::newestRunCheckpoint(materials_.options.checkpointFolder, materials_.options.configuration);
     claimFolder(options);
-    events_ = std::make_unique<RunEvents>(joinPath(options.folder, kEventsFile), *fault_, driver);
+    events_ = std::make_unique<RunEvents>(eventsPath(options), *fault_, &driver);
   }
 
   ~Session() {
@@ -176,16 +147,6 @@ class Session {
     }
   }
 
-  static std::string messageOf(const std::exception_ptr& error) {
-    try {
-      std::rethrow_exception(error);
-    } catch (const std::exception& e) {
-      return e.what();
-    } catch (...) {
-      return "not a std::exception";
-    }
-  }
-
   const Scenario& scenario_;
   const RunOptions& options_;
   Materials materials_;
@@ -199,23 +160,12 @@ class Session {
   std::int64_t steps_ = 0;
 };
 
-std::string readToken(const Scenario& scenario, const std::string& folder) {
-  const std::string path = joinPath(folder, "schedule.token");
-  if (!fileExists(path)) return freeScheduleToken(scenario);
-  std::string token = readFile(path, 4096);
-  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
-  if (token != freeScheduleToken(scenario)) {
-    throwBadInput(path, "the token \"" + token + "\" is not one of this scenario's",
-                  "it is " + freeScheduleToken(scenario));
-  }
-  return token;
-}
-
 }  // namespace
 
 int runScenario(const Scenario& scenario, const RunOptions& options) {
   settleNumerics(scenario.threads);
   const std::string token = readToken(scenario, options.folder);
+  if (scenario.workload == "kernel-cache") return runKernelCache(scenario, options, token);
   devices::SimDriver& driver = startDriver(scenario, scenario.topology.resolve());
   Session session(scenario, options, loadMaterials(scenario, options.folder), driver);
   return session.run(token);

@@ -13,10 +13,20 @@ class Checker {
   Checker(const Scenario& scenario, const PlaceOf& placeOf) : scenario_(scenario), placeOf_(placeOf) {}
 
   void all() const {
-    roles();
+    backend();
+    if (trains()) {
+      for (const char* role : {"target", "drafter"}) {
+        roleIsThere(role);
+        oneWorkerADevice(role);
+      }
+    } else {
+      roleIsThere("drafter");
+    }
     copies();
-    inputs();
-    training();
+    if (trains()) {
+      inputs();
+      training();
+    }
     outcome();
   }
 
@@ -25,20 +35,29 @@ class Checker {
     if (!holds) throwBadInput(placeOf_(pointer), message, remedy);
   }
 
-  void roles() const {
+  bool trains() const { return scenario_.workload == "training"; }
+
+  void backend() const {
+    require(scenario_.backend == "sim" || !trains(), "/backend", "training runs on simulated devices alone so far",
+            "write \"backend\": \"sim\", or \"workload\": \"kernel-cache\"");
+  }
+
+  void roleIsThere(const std::string& role) const {
     const TopologySpec& topology = scenario_.topology;
-    for (const char* role : {"target", "drafter"}) {
-      require(topology.workers(role) > 0, "/topology/roles", std::string("no device has the role \"") + role + "\"",
-              "write \"roles\": {\"target\": [0], \"drafter\": [1]}");
-      const std::vector<int>& devices = topology.roles.at(role);
-      require(std::set<int>(devices.begin(), devices.end()).size() == devices.size(), "/topology/roles",
-              std::string("the role \"") + role + "\" names a device twice", "one worker a device");
-      const int highest = *std::max_element(devices.begin(), devices.end());
-      require(highest < topology.devices, "/topology/roles",
-              "device " + std::to_string(highest) + " is not there: the topology has " +
-                  std::to_string(topology.devices) + " devices",
-              "raise \"devices\" or choose another device");
-    }
+    require(topology.workers(role) > 0, "/topology/roles", "no device has the role \"" + role + "\"",
+            "write \"roles\": {\"target\": [0], \"drafter\": [1]}");
+    const std::vector<int>& devices = topology.roles.at(role);
+    const int highest = *std::max_element(devices.begin(), devices.end());
+    require(highest < topology.devices, "/topology/roles",
+            "device " + std::to_string(highest) + " is not there: the topology has " +
+                std::to_string(topology.devices) + " devices",
+            "raise \"devices\" or choose another device");
+  }
+
+  void oneWorkerADevice(const std::string& role) const {
+    const std::vector<int>& devices = scenario_.topology.roles.at(role);
+    require(std::set<int>(devices.begin(), devices.end()).size() == devices.size(), "/topology/roles",
+            "the role \"" + role + "\" names a device twice", "one worker a device");
   }
 
   void copies() const {

@@ -84,7 +84,8 @@ struct LimitsSpec {
 struct Scenario {
   std::string name;  // "dual-drafter/mask-on-other-device[topology.peer=off]"
   std::string description;
-  std::string backend = "sim";
+  std::string workload = "training";  // "training", "kernel-cache"
+  std::string backend = "sim";        // "sim", "cuda"
   TopologySpec topology;
   std::string strict = "raw-launch";  // "raw-launch", "all-ops"
   int threads = 1;

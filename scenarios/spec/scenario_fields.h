@@ -79,7 +79,9 @@ void visitFields(Visitor& visit, LimitsSpec& limits) {
 template <class Visitor>
 void visitFields(Visitor& visit, Scenario& scenario) {
   visit.text("description", scenario.description, "one line, shown by `redraft list`");
-  visit.choice("backend", scenario.backend, {"sim"}, "what the devices are");
+  visit.choice("workload", scenario.workload, {"training", "kernel-cache"},
+               "what runs: a drafter's training, or compiled attention alone, each drafter with a context of its own");
+  visit.choice("backend", scenario.backend, {"sim", "cuda"}, "what the devices are");
   visit.object("topology", scenario.topology, "devices, roles and what may be copied where");
   visit.choice("strict", scenario.strict, {"raw-launch", "all-ops"}, "what the simulated driver refuses");
   visit.integer("threads", scenario.threads, 1, 256, "intra-op threads; part of the numerics class");

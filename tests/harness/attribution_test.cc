@@ -62,6 +62,24 @@ TEST(AttributionTest, TheSameIsTheHalfFixWhenTheCallSitePassesNoDevice) {
   EXPECT_TRUE(rulesOut(findings[0], "kernel-cache/shared-handle"));
 }
 
+TEST(AttributionTest, AHandleOfAnotherContextOfTheSameDeviceIsASharedHandleToo) {
+  DriverCall launch = launchOf("attention_forward", 0, 400);
+  launch.context = 2;
+  launch.objectContext = 1;
+  EventBuilder events;
+  events.cache("drafter[1]", "hit", 0, 2)
+      .add("drafter[1]", 0, "drafter_forward", launch)
+      .exception("drafter[1]", "drafter_forward", "invalid resource handle", 400, 0)
+      .end("failed");
+  const auto findings = attribute(events.build());
+  ASSERT_EQ(idsOf(findings), std::vector<std::string>{"kernel-cache/shared-handle"});
+  EXPECT_NE(findings[0].title.find("loaded in context 1 of device 0 and launched in context 2 of device 0"),
+            std::string::npos)
+      << findings[0].title;
+  EXPECT_EQ(findings[0].details.at(0),
+            "one handle serves several contexts: key the cache by context, and keep one handle for each");
+}
+
 TEST(AttributionTest, ARefusedLaunchOnTheFunctionsOwnDeviceIsNotTheCaches) {
   EventBuilder events;
   events.add("drafter[1]", 0, "drafter_forward", launchOf("attention_forward", 7, 400))

@@ -273,11 +273,20 @@ TEST_F(CliTest, AnAuditOfACleanRunExitsWithZeroAndNamesWhatItCannotSee) {
   EXPECT_EQ(redraft({"audit", latest("good"), "--contract", "x"}).code, 2);
 }
 
+TEST_F(CliTest, ABackendThatAScenarioCannotRunOnIsRefusedBeforeAnythingRuns) {
+  const Outcome refused = run({"good/twin", "--backend", "cuda"});
+  EXPECT_EQ(refused.code, 2);
+  expectPart(refused.err, "--backend cuda: good/twin");
+  expectPart(refused.err, "simulated devices alone");
+  EXPECT_EQ(run({"good/twin", "--backend", "rocm"}).code, 2);
+}
+
 TEST_F(CliTest, ADoctorSaysWhatIsMissing) {
   const Outcome doctor = redraft({"doctor", "--scenarios", folder_.root(), "--runner", "/nonexistent"});
   EXPECT_EQ(doctor.code, 3);
   expectPart(doctor.out, "MISSING");
   expectPart(doctor.out, "remedy: build it");
+  for (const char* row : {"cuda driver", "cuda compiler", "cuda libtorch"}) expectPart(doctor.out, row);
 }
 
 TEST_F(CliTest, InterruptingASuiteLeavesAWholeRecordWithAbortedCases) {

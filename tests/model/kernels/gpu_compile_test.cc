@@ -8,8 +8,12 @@
 #include <mutex>
 #include <thread>
 
+#include "base/error.h"
+#include "base/files.h"
 #include "devices/nvrtc.h"
 #include "model/kernels/cuda/gpu_sources.h"
+#include "model/kernels/gpu_attention.h"
+#include "tests/model/pipeline/temporary_folder.h"
 
 namespace redraft::model::testing {
 namespace {
@@ -129,6 +133,38 @@ TEST(GpuCompileTest, EverySpecialisationUsesTensorCoresAndSpillsNothing) {
   for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
   for (std::size_t i = 0; i < list.size(); ++i) check(list[i], cubins[i]);
+}
+
+TEST(GpuCompilerTest, StoresWhatItCompilesAndTakesItFromThere) {
+  if (const std::string why = devices::Nvrtc::whyNone(); !why.empty()) GTEST_SKIP() << why;
+  const TemporaryFolder folder;
+  const auto store = std::make_shared<devices::ArtefactStore>(folder.path());
+  const std::string name = "attention_forward/d16/draft_full/bf16/q64k64";
+  const devices::Image first = gpuAttentionCompiler(90, store)(name);
+  EXPECT_EQ(first.name, name);
+  EXPECT_EQ(entriesOf(first.cubin).count("attention_forward"), 1u);
+  const std::string path = store->pathOf(
+      devices::Nvrtc::open().keyOf(gpu::gpuSource(Program::kAttentionForward, 16, MaskRule::kDraftFull), 90));
+  const std::string stored = readFile(path);
+  EXPECT_EQ(gpuAttentionCompiler(90, store)(name).cubin, first.cubin);
+  writeFileAtomically(path, stored.substr(0, stored.size() / 2));
+  EXPECT_EQ(gpuAttentionCompiler(90, store)(name).cubin, first.cubin);
+  EXPECT_EQ(readFile(path), stored);
+}
+
+TEST(GpuCompilerTest, RefusesWhatThereIsNoneOfOnAGpu) {
+  const TemporaryFolder folder;
+  const auto compile = gpuAttentionCompiler(90, std::make_shared<devices::ArtefactStore>(folder.path()));
+  for (const char* name : {"attention_forward/d64/draft_full/f32/q64k64", "attention_backward/d24/causal/bf16/q64k64",
+                           "attention_forward/d256/causal/bf16/q64k64"}) {
+    try {
+      compile(name);
+      ADD_FAILURE() << name << " was compiled";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
+      EXPECT_NE(error.remedy().find("compiled false"), std::string::npos) << error.what();
+    }
+  }
 }
 
 TEST(GpuCompileTest, SharedMemoryFitsAndLaunchesCoverTheTiles) {

@@ -6,8 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <map>
+#include <set>
+
 #include "base/files.h"
 #include "base/text.h"
+#include "devices/cuda_loader.h"
 #include "golden/record.h"
 #include "harness/affinity/trace_audit.h"
 #include "harness/symbolise.h"
@@ -114,6 +118,52 @@ TEST(RunnerTest, AFullDiskIsTheEnvironmentsAndLeavesNoEnd) {
     EXPECT_NE(folder.log().find(folder / "events.jsonl"), std::string::npos) << folder.log();
     EXPECT_EQ(folder.events().first<harness::RunEnd>(), nullptr) << bytes;
   }
+}
+
+TEST(RunnerKernelCacheTest, EveryContextLoadsItsOwnHandleAndColdThreadsFindItWarm) {
+  const RunFolder folder(shipped("kernel-cache/contexts"));
+  ASSERT_TRUE(exitedWith(folder.run(), 0)) << folder.log();
+  const EventLog log = folder.events();
+  std::set<std::int64_t> contexts, threads;
+  std::map<std::string, int> marks;
+  int launches = 0;
+  for (const Event& event : log.events) {
+    if (const auto* mark = event.as<harness::CacheMark>()) ++marks[mark->event];
+    const auto* call = event.as<harness::DriverCall>();
+    if (call == nullptr || call->call != "launch") continue;
+    EXPECT_EQ(call->status, 0);
+    EXPECT_EQ(call->objectContext, call->context);
+    contexts.insert(call->context);
+    threads.insert(event.head.thread);
+    ++launches;
+  }
+  EXPECT_EQ(contexts.size(), 4u);
+  EXPECT_EQ(launches, 16);
+  EXPECT_EQ(threads.size(), 12u);  // a drafter's own, and one for each odd step
+  EXPECT_EQ(marks["compile_begin"], 1);
+  EXPECT_EQ(marks["load"], 4);
+  EXPECT_EQ(marks["hit"], 12);
+  const golden::Record record = golden::loadRun(folder.path());
+  EXPECT_EQ(record.steps.size(), 4u);
+  EXPECT_EQ(record.numericsClass.fields.at("device"), "sim");
+}
+
+TEST(RunnerKernelCacheTest, AHandleOfAnotherContextIs400OnOneDevice) {
+  for (const char* name :
+       {"kernel-cache/contexts/singleton", "kernel-cache/contexts/half-fix", "kernel-cache/contexts/key-by-device"}) {
+    const RunFolder folder(shipped(name));
+    ASSERT_TRUE(exitedWith(folder.run(), 1)) << name << folder.log();
+    EXPECT_EQ(firstException(folder).as<harness::ExceptionSeen>()->status, 400) << name;
+  }
+  EXPECT_TRUE(exitedWith(RunFolder(shipped("kernel-cache/contexts/library")).run(), 0));
+}
+
+TEST(RunnerKernelCacheTest, AMachineWithoutAGpuIsExit3WithARemedy) {
+  if (devices::whyNoCuda().empty()) GTEST_SKIP() << "this machine has a GPU";
+  const RunFolder folder(shipped("kernel-cache/contexts"), [](Scenario& s) { s.backend = "cuda"; });
+  EXPECT_TRUE(exitedWith(folder.run(), 3)) << folder.log();
+  EXPECT_NE(folder.log().find("remedy: "), std::string::npos) << folder.log();
+  EXPECT_FALSE(fileExists(folder / "events.jsonl"));
 }
 
 TEST(RunnerFaultTest, ASharedHandleIsRefusedInTheSecondDrafter) {

@@ -1,0 +1,40 @@
+#include "model/kernels/gpu_attention.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/error.h"
+#include "model/kernels/attention_artefact.h"
+#include "model/kernels/cuda/gpu_sources.h"
+
+namespace redraft::model {
+namespace {
+
+void requireOnGpu(const std::string& name, const AttentionArtefact& artefact) {
+  const bool known =
+      std::find(std::begin(gpu::kHeadDims), std::end(gpu::kHeadDims), artefact.headDim) != std::end(gpu::kHeadDims);
+  if (known && artefact.bfloat16) return;
+  throwBadInput("artefact " + name, "attention on a GPU is bfloat16, of head dim 16, 32, 64 or 128",
+                "train in bfloat16, or with kernel_cache.compiled false: the dense reference takes every type");
+}
+
+}  // namespace
+
+devices::KernelCache::Compiler gpuAttentionCompiler(int architecture, std::shared_ptr<devices::ArtefactStore> store) {
+  return [architecture, store = std::move(store)](const std::string& name) {
+    const AttentionArtefact artefact = parseAttentionArtefact(name);
+    requireOnGpu(name, artefact);
+    const devices::GpuSource source =
+        gpu::gpuSource(artefact.backward ? gpu::Program::kAttentionBackward : gpu::Program::kAttentionForward,
+                       static_cast<int>(artefact.headDim), maskRule(artefact.kind));
+    const devices::Nvrtc& nvrtc = devices::Nvrtc::open();
+    devices::Image image;
+    image.name = name;
+    image.cubin =
+        store->getOrMake(nvrtc.keyOf(source, architecture), [&] { return nvrtc.compile(source, architecture).bytes; });
+    return image;
+  };
+}
+
+}  // namespace redraft::model

@@ -1,0 +1,26 @@
+#pragma once
+// What the sessions of all workloads do alike.
+
+#include <exception>
+#include <string>
+
+#include "base/json.h"
+#include "devices/kernel_cache.h"
+#include "scenarios/runner/run_session.h"
+#include "scenarios/spec/scenario.h"
+
+namespace redraft::scenarios {
+
+std::string eventsPath(const RunOptions& options);
+/// A folder is run once; --resume keeps what the interrupted run recorded under another name.
+void claimFolder(const RunOptions& options);
+/// The folder's token. Throws Error(kBadInput) for one that is not this scenario's.
+std::string readToken(const Scenario& scenario, const std::string& folder);
+
+/// First line of metrics.jsonl.
+Json metricsHeader(const Scenario& scenario);
+/// Key and load mode, before the fault is installed.
+void configureCache(devices::KernelCache& cache, const KernelCacheSpec& spec);
+std::string messageOf(const std::exception_ptr& error);
+
+}  // namespace redraft::scenarios
