@@ -11,9 +11,9 @@
 namespace redraft::model::simd {
 namespace {
 
-// Blocking after Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication": a panel of B (kDepth × 16,
-// 16 KiB) stays in the first-level cache, a block of A (kRows × kDepth, 96 KiB) in the second, all of B's block in the
-// third.
+// Blocking after Goto & van de Geijn, "Anatomy of High-Performance Matrix Multiplication": a panel of B (kDepth × 16 or
+// 32 columns, as wide as the register tile) stays in the first-level cache, a block of A (kRows × kDepth, 96 KiB) in
+// the second, all of B's block in the third.
 constexpr std::int64_t kRows = 96;
 constexpr std::int64_t kDepth = 256;
 constexpr std::int64_t kCols = 2048;
@@ -49,12 +49,14 @@ void packTransposed(const T* w, std::int64_t stride, std::int64_t depth, std::in
   }
 }
 
+/// dst[k · padded + n] = b[k · stride + n] for n < width, and 0 from there to `padded`.
 template <class T>
-void packNatural(const T* b, std::int64_t stride, std::int64_t depth, std::int64_t width, float* dst) {
-  for (std::int64_t k = 0; k < depth; ++k, b += stride, dst += kPanel) {
-    for (std::int64_t half = 0; half < kPanel; half += 8) {
-      const std::int64_t lanes = width - half;
-      store8(dst + half, lanes >= 8 ? load8(b + half) : lanes > 0 ? loadPart(b + half, lanes) : _mm256_setzero_ps());
+void packNatural(const T* b, std::int64_t stride, std::int64_t depth, std::int64_t width, std::int64_t padded,
+                 float* dst) {
+  for (std::int64_t k = 0; k < depth; ++k, b += stride, dst += padded) {
+    for (std::int64_t n = 0; n < padded; n += 8) {
+      const std::int64_t lanes = width - n;
+      store8(dst + n, lanes >= 8 ? load8(b + n) : lanes > 0 ? loadPart(b + n, lanes) : _mm256_setzero_ps());
     }
   }
 }
@@ -73,10 +75,15 @@ void narrow(const float* src, std::int64_t count, T* dst) {
   if (i < count) storePart(dst + i, count - i, load8(src + i));
 }
 
+const RegisterTile& registerTile() {
+  static const RegisterTile fastest = registerTiles().back();
+  return fastest;
+}
+
 /// One pass over depth k0 … k0 + depth of columns n0 … n0 + cols.
 struct Slice {
   std::int64_t n0, cols, k0, depth;
-  const float* panels;  // ceil(cols / 16) panels of depth × 16
+  const float* panels;  // panels of depth × the register tile's columns
   float* c;             // element (0, n0) of the float32 result
   std::int64_t cStride;
   bool fresh;
@@ -87,7 +94,7 @@ template <class T>
 Strided blockOfA(const Product& p, const Slice& s, std::int64_t row, std::int64_t rows) {
   const T* src = at<T>(p.a, row, s.k0);
   if constexpr (std::is_same_v<T, float>) {
-    const bool once = s.cols <= 4 * kPanel;
+    const bool once = s.cols <= 64;
     const bool compact = p.a.stride <= kDepth && p.depth <= kDepth;
     if (once || compact) {
       return p.a.transposed ? Strided{src, 1, p.a.stride} : Strided{src, p.a.stride, 1};
@@ -106,26 +113,26 @@ Strided blockOfA(const Product& p, const Slice& s, std::int64_t row, std::int64_
 /// A tile whose columns run past the result goes through a whole one, so that every element sees the same arithmetic.
 void edgeTile(const RegisterTile& tile, int rows, std::int64_t width, const Slice& s, Strided a, const float* panel,
               float* c) {
-  float whole[kMostRegisterRows * kPanel] = {};
-  for (int r = 0; r < rows && !s.fresh; ++r) std::copy_n(c + r * s.cStride, width, whole + r * kPanel);
-  tile.run(rows, s.depth, a, panel, whole, kPanel, s.fresh);
-  for (int r = 0; r < rows; ++r) std::copy_n(whole + r * kPanel, width, c + r * s.cStride);
+  float whole[kMostTileElements] = {};
+  for (int r = 0; r < rows && !s.fresh; ++r) std::copy_n(c + r * s.cStride, width, whole + r * tile.cols);
+  tile.run(rows, s.depth, a, panel, whole, tile.cols, s.fresh);
+  for (int r = 0; r < rows; ++r) std::copy_n(whole + r * tile.cols, width, c + r * s.cStride);
 }
 
 void multiplyBlock(const Slice& s, Strided a, std::int64_t row, std::int64_t rows, std::int64_t panelBegin,
                    std::int64_t panelEnd) {
-  static const RegisterTile registerTile = registerTiles().back();
+  const RegisterTile& tile = registerTile();
   for (std::int64_t j = panelBegin; j < panelEnd; ++j) {
-    const float* panel = s.panels + j * s.depth * kPanel;
-    const std::int64_t width = std::min(kPanel, s.cols - j * kPanel);
-    for (std::int64_t i = 0; i < rows; i += registerTile.rows) {
-      const int height = static_cast<int>(std::min<std::int64_t>(registerTile.rows, rows - i));
+    const float* panel = s.panels + j * s.depth * tile.cols;
+    const std::int64_t width = std::min(tile.cols, s.cols - j * tile.cols);
+    for (std::int64_t i = 0; i < rows; i += tile.rows) {
+      const int height = static_cast<int>(std::min<std::int64_t>(tile.rows, rows - i));
       const Strided sliver{a.data + i * a.rowStride, a.rowStride, a.depthStride};
-      float* tile = s.c + (row + i) * s.cStride + j * kPanel;
-      if (width == kPanel) {
-        registerTile.run(height, s.depth, sliver, panel, tile, s.cStride, s.fresh);
+      float* c = s.c + (row + i) * s.cStride + j * tile.cols;
+      if (width == tile.cols) {
+        tile.run(height, s.depth, sliver, panel, c, s.cStride, s.fresh);
       } else {
-        edgeTile(registerTile, height, width, s, sliver, panel, tile);
+        edgeTile(tile, height, width, s, sliver, panel, c);
       }
     }
   }
@@ -133,18 +140,19 @@ void multiplyBlock(const Slice& s, Strided a, std::int64_t row, std::int64_t row
 
 template <class T>
 void multiplySlice(const Product& p, Slice s, bool serial) {
-  const std::int64_t panels = ceilDiv(s.cols, kPanel);
-  float* packed = tPanels.floats(static_cast<std::size_t>(panels * kPanel * s.depth));
+  const std::int64_t width = registerTile().cols;  // of a panel
+  const std::int64_t panels = ceilDiv(s.cols, width);
+  float* packed = tPanels.floats(static_cast<std::size_t>(panels * width * s.depth));
   s.panels = packed;
   parallelFor(panels, serial ? panels : 4, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t j = begin; j < end; ++j) {
-      const T* src = at<T>(p.b, s.k0, s.n0 + j * kPanel);
-      const std::int64_t width = std::min(kPanel, s.cols - j * kPanel);
-      float* dst = packed + j * s.depth * kPanel;
+      const T* src = at<T>(p.b, s.k0, s.n0 + j * width);
+      const std::int64_t columns = std::min(width, s.cols - j * width);
+      float* dst = packed + j * s.depth * width;
       if (p.b.transposed) {
-        packTransposed(src, p.b.stride, s.depth, width, kPanel, dst, kPanel);
+        packTransposed(src, p.b.stride, s.depth, columns, width, dst, width);
       } else {
-        packNatural(src, p.b.stride, s.depth, width, dst);
+        packNatural(src, p.b.stride, s.depth, columns, width, dst);
       }
     }
   });

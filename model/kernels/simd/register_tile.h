@@ -9,21 +9,20 @@
 
 namespace redraft::model::simd {
 
-inline constexpr std::int64_t kPanel = 16;  // columns of a tile, and of a packed panel of B
-
-inline constexpr int kMostRegisterRows = 12;
+inline constexpr std::int64_t kMostTileElements = 12 * 32;
 
 struct RegisterTile {
   const char* name;
-  int rows;  // at most kMostRegisterRows
-  /// C[rows × 16] (+)= A[rows × depth] · panel[depth × 16]. `fresh`: C starts from 0 and is not read.
+  int rows;           // at most
+  std::int64_t cols;  // always
+  /// C[rows × cols] (+)= A[rows × depth] · panel[depth × cols]. `fresh`: C starts from 0 and is not read.
   void (*run)(int rows, std::int64_t depth, Strided a, const float* panel, float* c, std::int64_t cStride, bool fresh);
 };
 
 /// What this processor can run, the fastest last.
 const std::vector<RegisterTile>& registerTiles();
 
-/// 12 × 16 in AVX-512 registers. Only for processors that have AVX-512F.
+/// 12 × 32 in AVX-512 registers. Only for processors that have AVX-512F.
 void wideTile(int rows, std::int64_t depth, Strided a, const float* panel, float* c, std::int64_t cStride, bool fresh);
 
 }  // namespace redraft::model::simd

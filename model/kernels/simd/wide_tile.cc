@@ -13,17 +13,25 @@ namespace {
 template <int R, bool adjacent>
 void tile(std::int64_t depth, Strided a, const float* panel, float* c, std::int64_t cStride, bool fresh) {
   const std::int64_t rowStride = adjacent ? 1 : a.rowStride;
-  __m512 sum[R];
+  __m512 sum[R][2];
 #pragma GCC unroll 12
-  for (int r = 0; r < R; ++r) sum[r] = fresh ? _mm512_setzero_ps() : _mm512_loadu_ps(c + r * cStride);
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < 2; ++v) sum[r][v] = fresh ? _mm512_setzero_ps() : _mm512_loadu_ps(c + r * cStride + 16 * v);
   for (std::int64_t k = 0; k < depth; ++k) {
     const float* left = a.data + k * a.depthStride;
-    const __m512 right = _mm512_loadu_ps(panel + k * kPanel);
+    const __m512 right[2] = {_mm512_loadu_ps(panel + k * 32), _mm512_loadu_ps(panel + k * 32 + 16)};
 #pragma GCC unroll 12
-    for (int r = 0; r < R; ++r) sum[r] = _mm512_fmadd_ps(_mm512_set1_ps(left[r * rowStride]), right, sum[r]);
+    for (int r = 0; r < R; ++r) {
+      const __m512 factor = _mm512_set1_ps(left[r * rowStride]);
+#pragma GCC unroll 2
+      for (int v = 0; v < 2; ++v) sum[r][v] = _mm512_fmadd_ps(factor, right[v], sum[r][v]);
+    }
   }
 #pragma GCC unroll 12
-  for (int r = 0; r < R; ++r) _mm512_storeu_ps(c + r * cStride, sum[r]);
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < 2; ++v) _mm512_storeu_ps(c + r * cStride + 16 * v, sum[r][v]);
 }
 
 using Tile = void (*)(std::int64_t, Strided, const float*, float*, std::int64_t, bool);
