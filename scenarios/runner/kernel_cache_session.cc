@@ -117,12 +117,22 @@ class KernelCacheSession {
   void runStep(int drafter, std::int64_t step, AttentionProbe& probe, model::RunRecord& record) {
     const model::StepScope scope(step);
     events_->syncPoint(model::SyncPoint::kStepBegin, step);
+    if (step == 0) awaitTurn(drafter);
     const auto begun = std::chrono::steady_clock::now();
     const at::Tensor out = step % 2 == 0 ? launch(probe) : launchOnNewThread(drafter, step, probe);
     compare(out);
     events_->drafterStepped(drafter, step, meanSquare(out));
     finishStep(drafter, step, out, std::chrono::steady_clock::now() - begun, record);
     events_->syncPoint(model::SyncPoint::kStepEnd, step);
+  }
+
+  /// In the first step one drafter after the other, so that it is the same one that loads, and the same one that is
+  /// refused first, whenever the run is repeated. Later steps are taken at once.
+  void awaitTurn(int drafter) {
+    auto lock = monitor_.lock();
+    const std::string& role = topology_.roles[static_cast<std::size_t>(drafter)].role;
+    monitor_.wait(
+        lock, role, [] { return std::string("its turn in the first step"); }, [&] { return finished_ == drafter; });
   }
 
   at::Tensor launch(AttentionProbe& probe) {

@@ -5,7 +5,8 @@
 //
 // It finds what a GPU would hide: shared memory begins as NaN; an asynchronous copy arrives at its wait and not before;
 // addresses are checked for alignment; a warp operation or a barrier that not all threads reach ends the program. Run a
-// kernel with threads in both orders: a missing barrier gives other numbers in one of them.
+// kernel with threads in both orders: a missing barrier gives other numbers in one of them, but for one that keeps an
+// asynchronous copy from overwriting what is still read, because here no copy arrives early.
 
 #include <functional>
 
