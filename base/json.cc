@@ -1,6 +1,7 @@
 #include "base/json.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 #include <unordered_set>
@@ -132,8 +133,11 @@ bool JsonSax::parse_error(std::size_t, const std::string&, const nlohmann::detai
   if (const auto end = message.find("] "); end != std::string_view::npos) message.remove_prefix(end + 2);
   const bool hasPlace = message.rfind("parse error at line ", 0) == 0;
   if (const auto end = message.find(": "); hasPlace && end != std::string_view::npos) message.remove_prefix(end + 2);
-  const bool early = message.find("unexpected end of input") != std::string_view::npos ||
-                     message.find("missing closing quote") != std::string_view::npos;
+  // nlohmann/json 3.11.3 has words of its own for a text of no bytes.
+  constexpr std::array<std::string_view, 3> kEarly = {"unexpected end of input", "missing closing quote",
+                                                      "empty input"};
+  const bool early = std::any_of(kEarly.begin(), kEarly.end(),
+                                 [&](std::string_view words) { return message.find(words) != std::string_view::npos; });
   fail((early ? "the JSON ends early: " : "not JSON: ") + printable(message),
        early ? "is the file complete?" : "correct the syntax here");
 }
