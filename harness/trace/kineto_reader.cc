@@ -44,7 +44,13 @@ class ParallelReader {
  private:
   bool take(EventWindow& window) {
     const std::lock_guard lock(mutex_);
-    return !broken_ && !failure_ && cutter_.next(window);
+    if (broken_ || failure_) return false;
+    try {
+      return cutter_.next(window);
+    } catch (...) {  // noted before another worker can ask a cutter that has failed
+      failure_ = std::current_exception();
+      return false;
+    }
   }
 
   void work(std::size_t worker) {

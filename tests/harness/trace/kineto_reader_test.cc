@@ -159,8 +159,8 @@ TEST(KinetoReaderTest, SaysWhereAFileIsBroken) {
     std::string text;
     std::string part;
   } cases[] = {
-      {"", "byte 0"},
-      {"  \n ", "byte 0"},
+      {"", "no JSON"},
+      {"  \n ", "no JSON"},
       {"hello", "byte 0"},
       {"{}", "trace.json: byte"},
       {"{\"traceEvents\": 5}", "trace.json: byte"},
