@@ -121,7 +121,6 @@ void RunEvents::begin(const Scenario& scenario, const std::string& token) {
 }
 
 void RunEvents::end(bool completed, std::int64_t steps) {
-  if (unrecorded_ != nullptr) std::rethrow_exception(unrecorded_);  // the roles' threads have ended
   harness::RunEnd end;
   end.outcome = completed ? "completed" : "failed";
   end.steps = steps;
@@ -192,8 +191,6 @@ void RunEvents::roleFailed(const std::string& role, const std::exception_ptr& er
     exception(error);
   } catch (const std::exception& failure) {
     log(LogLevel::kError, role + " failed, and that could not be recorded: " + failure.what());
-    const std::lock_guard lock(mutex_);
-    if (unrecorded_ == nullptr) unrecorded_ = std::current_exception();
   }
 }
 

@@ -3,7 +3,6 @@
 // recorded before the fault is asked, so that the last mark of a role that never comes back is there.
 
 #include <exception>
-#include <mutex>
 #include <string>
 
 #include "devices/driver_log.h"
@@ -23,7 +22,8 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
   RunEvents(const std::string& path, Fault& fault, devices::SimDriver* driver);
 
   void begin(const Scenario& scenario, const std::string& token);
-  /// Throws, and writes nothing, when why a role failed could not be recorded: the record would have no reason.
+  /// Throws, and writes nothing, when an earlier event could not be recorded (harness::EventWriter), why a role failed
+  /// say: the record would have no reason.
   void end(bool completed, std::int64_t steps);
   /// An error on a thread that no role owns.
   void exception(const std::exception_ptr& error);
@@ -54,8 +54,6 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
   harness::EventWriter writer_;
   Fault& fault_;
   devices::SimDriver* const driver_;
-  std::mutex mutex_;
-  std::exception_ptr unrecorded_;  // the first failure to record a role's failure
 };
 
 }  // namespace redraft::scenarios
