@@ -49,7 +49,7 @@ function(redraft_test name)
   # Four files at a time: most of what a test file costs is GoogleTest, nlohmann/json and ATen, not its tests.
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests
                                            UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
-  target_compile_definitions(${name} PRIVATE REDRAFT_SOURCE_DIR="${CMAKE_SOURCE_DIR}" REDRAFT_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/generated)
   if(arg_LIBTORCH)
     # These start themselves again with the pinned environment (tests/pinned_main.cc).
     target_link_libraries(${name} PUBLIC redraft_pinned_main GTest::gtest)

@@ -11,6 +11,7 @@
 #include "base/record.h"
 #include "harness/case_runner.h"
 #include "harness/run_folder.h"
+#include "tests/paths.h"
 
 namespace redraft::harness {
 
@@ -29,7 +30,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-inline const std::string kFakeRunner = std::string(REDRAFT_BINARY_DIR) + "/tests/fake_runner";
+inline const std::string kFakeRunner = std::string(kBinaryFolder) + "/tests/fake_runner";
 
 inline CasePlan fakePlan(const std::vector<std::string>& script, const std::string& name = "fake") {
   CasePlan plan;

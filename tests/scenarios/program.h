@@ -15,13 +15,14 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "tests/paths.h"
 
 extern char** environ;
 
 namespace redraft::scenarios {
 
-inline const std::string kRedraft = std::string(REDRAFT_BINARY_DIR) + "/bin/redraft";
-inline const std::string kFakeRunner = std::string(REDRAFT_BINARY_DIR) + "/tests/fake_runner";
+inline const std::string kRedraft = std::string(kBinaryFolder) + "/bin/redraft";
+inline const std::string kFakeRunner = std::string(kBinaryFolder) + "/tests/fake_runner";
 
 class Program {
  public:

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/json.h"
+#include "tests/paths.h"
 #include "tests/scenarios/program.h"
 #include "tests/support/temp_folder.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kShipped = fs::path(REDRAFT_SOURCE_DIR) / "scenarios";
+const fs::path kShipped = fs::path(kSourceFolder) / "scenarios";
 
 class SuiteReplayTest : public ::testing::Test {
  protected:

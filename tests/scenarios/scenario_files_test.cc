@@ -10,12 +10,13 @@
 #include "scenarios/spec/scenario_file.h"
 #include "scenarios/spec/schema.h"
 #include "scenarios/spec/store.h"
+#include "tests/paths.h"
 #include "tests/scenarios/scenario_folder.h"
 
 namespace redraft::scenarios {
 namespace {
 
-const std::string kRoot = std::string(REDRAFT_SOURCE_DIR) + "/scenarios";
+const std::string kRoot = std::string(kSourceFolder) + "/scenarios";
 
 /// Every key path of the schema with its description.
 void collect(const Json& properties, const std::string& prefix, std::map<std::string, Json>& found) {

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "scenarios/spec/schema.h"
+#include "tests/paths.h"
 
 namespace redraft::scenarios {
 namespace {
@@ -92,7 +93,7 @@ std::vector<std::string> problemsOf(const std::string& text) {
 TEST(SchemaFilesTest, EveryShippedScenarioFileHoldsToThePublishedSchema) {
   std::size_t files = 0;
   for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(std::string(REDRAFT_SOURCE_DIR) + "/scenarios/files")) {
+       std::filesystem::recursive_directory_iterator(std::string(kSourceFolder) + "/scenarios/files")) {
     if (entry.path().extension() != ".json") continue;
     ++files;
     EXPECT_EQ(problemsOf(readFile(entry.path().string())), std::vector<std::string>{}) << entry.path();

@@ -3,6 +3,7 @@
 
 #include "base/files.h"
 #include "tests/harness/affinity/trace_builder.h"
+#include "tests/paths.h"
 
 namespace redraft::harness {
 namespace {
@@ -23,7 +24,7 @@ TraceAudit pinnedAudit() {
 }
 
 std::string expected(const std::string& name) {
-  return readFile(std::string(REDRAFT_SOURCE_DIR) + "/tests/harness/affinity/expected/" + name);
+  return readFile(std::string(kSourceFolder) + "/tests/harness/affinity/expected/" + name);
 }
 
 TEST(AuditTextTest, IsATableForPeople) { EXPECT_EQ(auditText(pinnedAudit()), expected("audit.txt")); }

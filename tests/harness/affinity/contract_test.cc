@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "tests/harness/affinity/trace_builder.h"
+#include "tests/paths.h"
 #include "tests/support/expect_error.h"
 
 namespace redraft::harness {
@@ -62,7 +63,7 @@ void expectKeys(const Json& record, const Json& schema, const std::string& where
 
 TEST(ContractTest, HasThePublishedSchemasKeys) {
   const JsonDocument schema =
-      JsonDocument::load(std::string(REDRAFT_SOURCE_DIR) + "/scenarios/schema/contract.schema.json");
+      JsonDocument::load(std::string(kSourceFolder) + "/scenarios/schema/contract.schema.json");
   const Json contract = recordToJson(fullContract());
   const Json& role = contract["roles"]["drafter"];
   expectKeys(contract, schema.root(), "");

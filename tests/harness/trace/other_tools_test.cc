@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "harness/trace/kineto_writer.h"
 #include "tests/harness/affinity/trace_builder.h"
+#include "tests/paths.h"
 #include "tests/support/temp_folder.h"
 
 namespace redraft::harness {
@@ -76,7 +77,7 @@ TEST(OtherToolsTest, HtaSumsKernelsAsWeDo) {
   const Trace trace = twoDevicesOfKernels();
   writeKinetoFiles(trace, folder.path());
   const Output hta =
-      outputOf(python + " " + REDRAFT_SOURCE_DIR + "/tests/harness/trace/hta_totals.py " + folder.path());
+      outputOf(python + " " + kSourceFolder + "/tests/harness/trace/hta_totals.py " + folder.path());
   ASSERT_EQ(hta.code, 0) << hta.text;
   Totals totals;
   std::istringstream lines(hta.text);

@@ -12,6 +12,7 @@
 #include "model/optimizer.h"
 #include "model/train_step.h"
 #include "tests/model/stack/tiny_models.h"
+#include "tests/paths.h"
 
 namespace redraft::model {
 namespace {
@@ -32,7 +33,7 @@ double sign(std::uint64_t projection, std::uint64_t index) {
 class ReferenceTest : public ::testing::Test {
  protected:
   ReferenceTest()
-      : file_(SafetensorsFile::open(std::string(REDRAFT_SOURCE_DIR) + "/tests/model/stack/data/edge_rows.safetensors")),
+      : file_(SafetensorsFile::open(std::string(kSourceFolder) + "/tests/model/stack/data/edge_rows.safetensors")),
         meta_(JsonDocument::parse(file_.metadata().at("meta"), "meta")),
         config_(readDrafterConfig(JsonReader(meta_, "/drafter_config"))) {
     table_ = tensor("table");

@@ -11,11 +11,12 @@
 #include "base/pinned_environment.h"
 #include "base/record.h"
 #include "scenarios/spec/store.h"
+#include "tests/paths.h"
 
 namespace redraft::scenarios {
 
 Scenario shipped(const std::string& name) {
-  static const std::vector<StoredScenario> kAll = loadScenarios(std::string(REDRAFT_SOURCE_DIR) + "/scenarios");
+  static const std::vector<StoredScenario> kAll = loadScenarios(std::string(kSourceFolder) + "/scenarios");
   return findScenario(kAll, name).scenario;
 }
 
@@ -30,7 +31,7 @@ RunFolder::RunFolder(Scenario scenario, const std::function<void(Scenario&)>& ch
 }
 
 pid_t RunFolder::start(const std::vector<std::string>& more, const std::function<void()>& inChild) const {
-  static const std::string kRunner = std::string(REDRAFT_BINARY_DIR) + "/bin/redraft-runner";
+  static const std::string kRunner = std::string(kBinaryFolder) + "/bin/redraft-runner";
   std::vector<std::string> words = {kRunner, "run", folder_.path()};
   words.insert(words.end(), more.begin(), more.end());
   std::vector<char*> arguments;
