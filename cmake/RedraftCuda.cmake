@@ -30,7 +30,7 @@ if(REDRAFT_HAS_CUDA AND REDRAFT_LIBTORCH AND EXISTS ${REDRAFT_TORCH_ROOT}/lib/li
     add_library(redraft::${library} SHARED IMPORTED)
     set_target_properties(redraft::${library} PROPERTIES
       IMPORTED_LOCATION ${REDRAFT_TORCH_ROOT}/lib/lib${library}.so
-      INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${REDRAFT_CUDA_INCLUDE_DIR})
+      INTERFACE_INCLUDE_DIRECTORIES ${REDRAFT_CUDA_INCLUDE_DIR})
   endforeach()
   set_target_properties(redraft::torch_cuda PROPERTIES INTERFACE_LINK_LIBRARIES "redraft::c10_cuda;redraft::torch")
 endif()
