@@ -3,10 +3,12 @@
 #include <torch/library.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <sstream>
 
 #include "base/error.h"
+#include "base/keep.h"
 
 namespace redraft::model {
 namespace {
@@ -20,20 +22,19 @@ void requireProcessor() {
 }  // namespace
 
 void ensureOperatorsRegistered() {
-  // Never destroyed: other statics may call operators while the program ends.
-  static const torch::Library* const library = [] {
+  [[maybe_unused]] static const bool registered = [] {
     requireProcessor();
-    auto* made = new torch::Library(torch::Library::DEF, "redraft", std::nullopt, __FILE__, __LINE__);
-    registerLinear(*made);
-    registerNorm(*made);
-    registerActivation(*made);
-    registerRope(*made);
-    registerCrossEntropy(*made);
-    registerOptimizer(*made);
-    registerBlockMask(*made);
-    return made;
+    torch::Library& library = keepForProcess(
+        std::make_unique<torch::Library>(torch::Library::DEF, "redraft", std::nullopt, __FILE__, __LINE__));
+    registerLinear(library);
+    registerNorm(library);
+    registerActivation(library);
+    registerRope(library);
+    registerCrossEntropy(library);
+    registerOptimizer(library);
+    registerBlockMask(library);
+    return true;
   }();
-  (void)library;
 }
 
 simd::Element elementOf(const at::Tensor& tensor, const char* operation, const char* argument) {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/keep.h"
 #include "model/sim/sim_copy.h"
 #include "model/sim/sim_errors.h"
 #include "model/sim/sim_fallback.h"
@@ -101,8 +102,8 @@ void registerOwn(torch::Library& aten) {
 /// comes here again.
 void passLazyBits(torch::Library& aten) { aten.impl("_copy_from", torch::CppFunction::makeFallthrough()); }
 
-torch::Library* keptLibrary(const char* space, c10::DispatchKey key) {  // registered for the rest of the process
-  return new torch::Library(torch::Library::IMPL, space, key, __FILE__, __LINE__);
+torch::Library& keptLibrary(const char* space, c10::DispatchKey key) {  // registered for the rest of the process
+  return keepForProcess(std::make_unique<torch::Library>(torch::Library::IMPL, space, key, __FILE__, __LINE__));
 }
 
 /// Ops without a CPU kernel that nonetheless run as one: taken apart on sim they would end in kernels that only exist
@@ -130,12 +131,11 @@ void registerOverCpuKernels() {
 }  // namespace
 
 void registerKernels() {
-  registerOwn(*keptLibrary("aten", c10::DispatchKey::PrivateUse1));
-  passLazyBits(*keptLibrary("aten", c10::DispatchKey::Conjugate));
-  passLazyBits(*keptLibrary("aten", c10::DispatchKey::Negative));
+  registerOwn(keptLibrary("aten", c10::DispatchKey::PrivateUse1));
+  passLazyBits(keptLibrary("aten", c10::DispatchKey::Conjugate));
+  passLazyBits(keptLibrary("aten", c10::DispatchKey::Negative));
   registerOverCpuKernels();
-  keptLibrary("_", c10::DispatchKey::PrivateUse1)
-      ->fallback(torch::CppFunction::makeFromBoxedFunction<&boxedFallback>());
+  keptLibrary("_", c10::DispatchKey::PrivateUse1).fallback(torch::CppFunction::makeFromBoxedFunction<&boxedFallback>());
 }
 
 }  // namespace redraft::model::sim
