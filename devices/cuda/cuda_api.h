@@ -15,7 +15,7 @@ namespace redraft::devices {
   X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuLibraryLoadData) X(cuLibraryUnload) X(cuLibraryGetKernel) \
   X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamQuery) X(cuStreamWaitEvent) \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery) X(cuEventSynchronize) X(cuEventElapsedTime) \
-  X(cuLaunchKernel) X(cuFuncSetAttribute) X(cuKernelSetAttribute) X(cuMemAlloc) X(cuMemFree) X(cuMemcpyAsync) X(cuPointerGetAttribute) \
+  X(cuLaunchKernel) X(cuFuncSetAttribute) X(cuKernelSetAttribute) X(cuMemAlloc) X(cuMemFree) X(cuMemcpyAsync) X(cuPointerGetAttributes) \
   X(cuDeviceCanAccessPeer) X(cuCtxEnablePeerAccess) X(cuCtxDisablePeerAccess)
 // clang-format on
 

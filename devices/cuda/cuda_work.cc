@@ -15,12 +15,14 @@ CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(
 }  // namespace
 
 int CudaDriver::pointerOrdinal(const void* pointer) const {
+  // One question for several attributes succeeds for host memory too, which CUDA does not know; the single one would
+  // leave an error for tools that list refused calls.
   CUmemorytype type{};
-  if (api_.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address(pointer)) != CUDA_SUCCESS) return -1;
-  if (type != CU_MEMORYTYPE_DEVICE) return -1;
   int device = -1;
-  const CUresult asked = api_.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address(pointer));
-  return asked == CUDA_SUCCESS ? device : -1;
+  CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+  void* answers[] = {&type, &device};
+  const CUresult asked = api_.cuPointerGetAttributes(2, attributes, answers, address(pointer));
+  return asked == CUDA_SUCCESS && type == CU_MEMORYTYPE_DEVICE ? device : -1;
 }
 
 std::vector<ForeignTouch> CudaDriver::foreignTouches(const std::vector<MemoryTouch>& touches, int device) const {
