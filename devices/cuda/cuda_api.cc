@@ -7,18 +7,26 @@ namespace redraft::devices {
 #define REDRAFT_TEXT(x) #x
 #define REDRAFT_SYMBOL(x) REDRAFT_TEXT(x)
 
+namespace {
+
+template <class Entry>
+bool lookUp(void* library, const char* symbol, Entry& entry, std::string& error) {
+  entry = reinterpret_cast<Entry>(::dlsym(library, symbol));
+  if (entry != nullptr) return true;
+  error = std::string("the NVIDIA driver lacks ") + symbol + ": it is older than CUDA 13";
+  return false;
+}
+
+}  // namespace
+
 bool CudaApi::load(std::string& error) {
   void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) {
     error = "libcuda.so.1 was not found: this machine has no NVIDIA driver";
     return false;
   }
-#define REDRAFT_CUDA_LOOKUP(name)                                                         \
-  name = reinterpret_cast<decltype(name)>(::dlsym(library, REDRAFT_SYMBOL(name)));        \
-  if (name == nullptr) {                                                                  \
-    error = "the NVIDIA driver lacks " REDRAFT_SYMBOL(name) ": it is older than CUDA 13"; \
-    return false;                                                                         \
-  }
+#define REDRAFT_CUDA_LOOKUP(name) \
+  if (!lookUp(library, REDRAFT_SYMBOL(name), (name), error)) return false;
   // The macro must expand `name` before it is made text, so it is not nested in REDRAFT_CUDA_CALLS' own argument.
   REDRAFT_CUDA_CALLS(REDRAFT_CUDA_LOOKUP)
 #undef REDRAFT_CUDA_LOOKUP

@@ -20,7 +20,8 @@ namespace redraft::devices {
 // clang-format on
 
 struct CudaApi {
-#define REDRAFT_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
+#define REDRAFT_CUDA_MEMBER(name) \
+  decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses): a declaration
   REDRAFT_CUDA_CALLS(REDRAFT_CUDA_MEMBER)
 #undef REDRAFT_CUDA_MEMBER
 
