@@ -87,7 +87,8 @@ class Driver {
   virtual Status createContext(int device, Context* context) = 0;
   virtual Status destroyContext(Context context) = 0;
   virtual Status setCurrent(Context context) = 0;  // null unbinds
-  virtual Status current(Context* context) = 0;    // null when none is bound
+  /// Null when none is bound. A primary context that somebody else bound (LibTorch) is the device's primaryContext().
+  virtual Status current(Context* context) = 0;
   virtual Status contextDevice(Context context, int* device) = 0;
 
   // Code.
@@ -101,6 +102,10 @@ class Driver {
   // Streams and events belong to the context that was current at creation.
   virtual Status createStream(Stream* stream) = 0;
   virtual Status destroyStream(Stream stream) = 0;
+  /// Names a stream that somebody else made (LibTorch's) and destroys: the same stream, the same name. `native` is what
+  /// c10's getStreamNativeHandle() gives: on cuda a CUstream, on sim the stream's id. Null: the default stream, a null
+  /// handle. destroyStream() refuses such a one with 400.
+  virtual Status adoptStream(void* native, Stream* stream) = 0;
   virtual Status synchronizeStream(Stream stream) = 0;
   virtual Status queryStream(Stream stream) = 0;  // kNotReady while work is pending
   virtual Status waitEvent(Stream stream, Event event) = 0;

@@ -11,9 +11,9 @@ namespace redraft::devices {
 // clang-format off
 #define REDRAFT_CUDA_CALLS(X) \
   X(cuInit) X(cuDeviceGetCount) X(cuDeviceGetAttribute) X(cuGetErrorString) \
-  X(cuDevicePrimaryCtxRetain) X(cuCtxCreate) X(cuCtxDestroy) X(cuCtxSetCurrent) X(cuCtxGetCurrent) X(cuCtxSynchronize) \
+  X(cuDevicePrimaryCtxGetState) X(cuDevicePrimaryCtxRetain) X(cuCtxGetDevice_v2) X(cuCtxCreate) X(cuCtxDestroy) X(cuCtxSetCurrent) X(cuCtxGetCurrent) X(cuCtxSynchronize) \
   X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuLibraryLoadData) X(cuLibraryUnload) X(cuLibraryGetKernel) \
-  X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamQuery) X(cuStreamWaitEvent) \
+  X(cuStreamCreate) X(cuStreamGetId) X(cuStreamGetCtx) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamQuery) X(cuStreamWaitEvent) \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery) X(cuEventSynchronize) X(cuEventElapsedTime) \
   X(cuLaunchKernel) X(cuFuncSetAttribute) X(cuKernelSetAttribute) X(cuMemAlloc) X(cuMemFree) X(cuMemcpyAsync) X(cuPointerGetAttributes) \
   X(cuDeviceCanAccessPeer) X(cuCtxEnablePeerAccess) X(cuCtxDisablePeerAccess)

@@ -42,12 +42,31 @@ std::uint64_t CudaDriver::addContext(ContextEntry entry) {
   return id;
 }
 
-std::uint64_t CudaDriver::currentId() const {
+std::uint64_t CudaDriver::currentId() {
   CUcontext handle = nullptr;
   if (api_.cuCtxGetCurrent(&handle) != CUDA_SUCCESS || handle == nullptr) return 0;
-  const std::lock_guard lock(contextMutex_);
-  const auto found = contextIds_.find(handle);
-  return found == contextIds_.end() ? 0 : found->second;
+  return contextOf(handle);
+}
+
+std::uint64_t CudaDriver::contextOf(CUcontext handle) {
+  {
+    const std::lock_guard lock(contextMutex_);
+    const auto found = contextIds_.find(handle);
+    if (found != contextIds_.end()) return found->second;
+  }
+  int device = -1;
+  Context primary;
+  if (!isActivePrimary(handle, &device) || primaryContext(device, &primary) != Status::kSuccess) return 0;
+  const auto entry = contexts_.find(primary.id);
+  return entry && entry->handle == handle ? primary.id : 0;
+}
+
+/// Whether `handle` may be the primary context of `device`: that there is one, so that asking for it makes none.
+bool CudaDriver::isActivePrimary(CUcontext handle, int* device) const {
+  unsigned flags = 0;
+  int active = 0;
+  return api_.cuCtxGetDevice_v2(device, handle) == CUDA_SUCCESS && validDevice(*device) &&
+         api_.cuDevicePrimaryCtxGetState(*device, &flags, &active) == CUDA_SUCCESS && active != 0;
 }
 
 int CudaDriver::deviceOf(std::uint64_t context) const {
@@ -222,7 +241,38 @@ Status CudaDriver::createStream(Stream* stream) {
                 [&](LogRecord& record) { fillOwner(record, stream->id, record.context); });
 }
 
+/// CUDA's own id tells a stream from a later one at the same address.
+Status CudaDriver::adoptStream(void* native, Stream* stream) {
+  *stream = {};
+  if (native == nullptr) return Status::kSuccess;
+  auto* const handle = static_cast<CUstream>(native);
+  unsigned long long unique = 0;
+  CUcontext owner = nullptr;
+  CUresult result = api_.cuStreamGetId(handle, &unique);
+  if (result == CUDA_SUCCESS) {
+    const std::lock_guard lock(adoptedMutex_);
+    const auto known = adopted_.find(unique);
+    if (known != adopted_.end()) {
+      *stream = {known->second};
+      return Status::kSuccess;
+    }
+    result = api_.cuStreamGetCtx(handle, &owner);
+    if (result == CUDA_SUCCESS) {
+      *stream = {nextId()};
+      streams_.add(stream->id, {handle, contextOf(owner), "", true});
+      adopted_.emplace(unique, stream->id);
+    }
+  }
+  return finish(CallKind::kStreamCreate, result, [&](LogRecord& record) {
+    const auto entry = streams_.find(stream->id);
+    fillOwner(record, stream->id, entry ? entry->context : 0);
+    if (entry) record.detail = "made by somebody else";
+  });
+}
+
 Status CudaDriver::destroyStream(Stream stream) {
+  const auto known = streams_.find(stream.id);
+  if (known && known->adopted) return finish(CallKind::kStreamDestroy, CUDA_ERROR_INVALID_HANDLE);
   const auto entry = streams_.take(stream.id);
   return finish(CallKind::kStreamDestroy, entry ? api_.cuStreamDestroy(entry->handle) : CUDA_ERROR_INVALID_HANDLE);
 }

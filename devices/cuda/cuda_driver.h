@@ -70,6 +70,7 @@ class CudaDriver final : public Driver {
 
   Status createStream(Stream* stream) override;
   Status destroyStream(Stream stream) override;
+  Status adoptStream(void* native, Stream* stream) override;
   Status synchronizeStream(Stream stream) override;
   Status queryStream(Stream stream) override;
   Status waitEvent(Stream stream, Event event) override;
@@ -108,6 +109,7 @@ class CudaDriver final : public Driver {
     Handle handle{};
     std::uint64_t context = 0;
     std::string name;
+    bool adopted = false;  // a stream that is not ours to destroy
   };
 
   struct NoFill {
@@ -133,7 +135,9 @@ class CudaDriver final : public Driver {
 
   std::uint64_t nextId() { return next_.fetch_add(1, std::memory_order_relaxed); }
   std::uint64_t addContext(ContextEntry entry);
-  std::uint64_t currentId() const;  // 0: none, or one that is not ours
+  std::uint64_t currentId();  // 0: none, or one that is neither ours nor a primary one
+  std::uint64_t contextOf(CUcontext handle);
+  bool isActivePrimary(CUcontext handle, int* device) const;
   int deviceOf(std::uint64_t context) const;
   /// CUDA's stream of a handle; null handle: the default stream. nullopt: no such stream.
   std::optional<CUstream> streamOf(Stream stream) const;
@@ -154,6 +158,8 @@ class CudaDriver final : public Driver {
   std::map<CUcontext, std::uint64_t> contextIds_;
   std::map<int, std::uint64_t> primaries_;
   HandleTable<ContextEntry> contexts_;
+  std::mutex adoptedMutex_;
+  std::map<unsigned long long, std::uint64_t> adopted_;  // cuStreamGetId, unique in the process → our id
   HandleTable<Owned<CUstream>> streams_;
   HandleTable<Owned<CUevent>> events_;
   HandleTable<Owned<CUmodule>> modules_;

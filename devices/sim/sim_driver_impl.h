@@ -47,6 +47,7 @@ class SimDriverImpl final : public SimDriver {
 
   Status createStream(Stream* stream) override;
   Status destroyStream(Stream stream) override;
+  Status adoptStream(void* native, Stream* stream) override;
   Status synchronizeStream(Stream stream) override;
   Status queryStream(Stream stream) override;
   Status waitEvent(Stream stream, Event event) override;

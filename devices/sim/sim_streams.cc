@@ -60,6 +60,18 @@ Status SimDriverImpl::destroyStream(Stream stream) {
   return finish(CallKind::kStreamDestroy, std::move(verdict), "", stream.id);
 }
 
+/// Handles are ids here, so there is nothing to remember; a wrong one is refused like any other call's.
+Status SimDriverImpl::adoptStream(void* native, Stream* stream) {
+  *stream = {reinterpret_cast<std::uintptr_t>(native)};
+  Verdict verdict = poison();
+  if (!verdict.refused() && *stream && streams_.find(stream->id) == nullptr) {
+    verdict = {Status::kInvalidHandle, "no such stream"};
+    *stream = {};
+  }
+  if (!verdict.refused()) return Status::kSuccess;
+  return finish(CallKind::kQuery, std::move(verdict), "stream", reinterpret_cast<std::uintptr_t>(native));
+}
+
 SimDriverImpl::Verdict SimDriverImpl::settle() {
   if (pendingFault_.load(std::memory_order_acquire)) poisoned_.store(true, std::memory_order_release);
   return poison();

@@ -59,6 +59,13 @@ AttentionArtefact artefactOf(bool backward, const at::Tensor& q, const BlockMask
   return artefact;
 }
 
+/// In rows without gaps, and on a GPU at an address that its copies of 16 bytes take.
+at::Tensor dense(const at::Tensor& x) {
+  const at::Tensor whole = x.contiguous();
+  const bool aligned = reinterpret_cast<std::uintptr_t>(whole.const_data_ptr()) % 16 == 0;
+  return aligned || !runsGpuPrograms(x.device()) ? whole : whole.clone();
+}
+
 struct Forward {
   at::Tensor out, lse;
 };
@@ -67,16 +74,49 @@ Forward runForward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v
   Forward result{at::empty(q.sizes(), q.options()),
                  at::empty({q.size(0), q.size(1), q.size(2)}, q.options().dtype(at::kFloat))};
   if (result.out.numel() == 0) return result;
-  AttentionCall call;
+  KernelCall call;
   call.read("q", q);
   call.read("k", k);
   call.read("v", v);
   call.write("out", result.out);
   call.write("lse", result.lse);
-  call.readMask(mask);
+  readMask(call, mask);
   AttentionShape shape = shapeOf(q, k, mask, scale);
-  call.shape(shape);
-  call.launch(artefactOf(false, q, mask), q, shape);
+  call.value(&shape);
+  launchAttention(call, artefactOf(false, q, mask), q, shape);
+  return result;
+}
+
+struct Backward {
+  at::Tensor gradQ, gradK, gradV;
+};
+
+/// `saved`: q, k, v, out, lse.
+Backward runBackward(const torch::autograd::variable_list& saved, const at::Tensor& gradOut, const BlockMask& mask,
+                     double scale) {
+  const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2], &lse = saved[4];
+  Backward result{at::empty(q.sizes(), q.options()), at::empty(k.sizes(), k.options()),
+                  at::empty(v.sizes(), v.options())};
+  if (q.numel() + k.numel() == 0) return result;
+  KernelCall call;
+  call.read("q", q);
+  call.read("k", k);
+  call.read("v", v);
+  call.read("out", saved[3]);
+  call.read("lse", lse);
+  call.read("grad_out", gradOut);
+  call.write("grad_q", result.gradQ);
+  call.write("grad_k", result.gradK);
+  call.write("grad_v", result.gradV);
+  readMask(call, mask);
+  AttentionShape shape = shapeOf(q, k, mask, scale);
+  call.value(&shape);
+  at::Tensor delta;
+  if (runsGpuPrograms(q.device())) {
+    delta = at::empty(lse.sizes(), lse.options());
+    call.write("delta", delta);
+  }
+  launchAttention(call, artefactOf(true, q, mask), q, shape);
   return result;
 }
 
@@ -90,7 +130,7 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
   static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& q, const at::Tensor& k,
                             const at::Tensor& v, const BlockMask& mask, double scale) {
     at::AutoDispatchBelowADInplaceOrView guard;
-    const at::Tensor denseQ = q.contiguous(), denseK = k.contiguous(), denseV = v.contiguous();
+    const at::Tensor denseQ = dense(q), denseK = dense(k), denseV = dense(v);
     auto [out, lse] = runForward(denseQ, denseK, denseV, mask, scale);
     ctx->save_for_backward({denseQ, denseK, denseV, out, lse});
     ctx->saved_data["mask"] = c10::IValue::make_capsule(c10::make_intrusive<MaskHolder>(mask));
@@ -102,27 +142,9 @@ struct AttentionFunction : torch::autograd::Function<AttentionFunction> {
                                                  const torch::autograd::variable_list& grads) {
     at::AutoDispatchBelowADInplaceOrView guard;
     const auto saved = ctx->get_saved_variables();
-    const at::Tensor &q = saved[0], &k = saved[1], &v = saved[2];
     const auto holder = c10::static_intrusive_pointer_cast<MaskHolder>(ctx->saved_data["mask"].toCapsule());
-    const at::Tensor gradOut = grads[0].contiguous();
-    at::Tensor gradQ = at::empty(q.sizes(), q.options()), gradK = at::empty(k.sizes(), k.options()),
-               gradV = at::empty(v.sizes(), v.options());
-    if (q.numel() + k.numel() > 0) {
-      AttentionCall call;
-      call.read("q", q);
-      call.read("k", k);
-      call.read("v", v);
-      call.read("out", saved[3]);
-      call.read("lse", saved[4]);
-      call.read("grad_out", gradOut);
-      call.write("grad_q", gradQ);
-      call.write("grad_k", gradK);
-      call.write("grad_v", gradV);
-      call.readMask(holder->mask);
-      AttentionShape shape = shapeOf(q, k, holder->mask, ctx->saved_data["scale"].toDouble());
-      call.shape(shape);
-      call.launch(artefactOf(true, q, holder->mask), q, shape);
-    }
+    const auto [gradQ, gradK, gradV] =
+        runBackward(saved, dense(grads[0]), holder->mask, ctx->saved_data["scale"].toDouble());
     return {gradQ, gradK, gradV, at::Tensor(), at::Tensor()};
   }
 };
@@ -135,11 +157,15 @@ at::Tensor attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor&
                      double scale) {
   requireShapes(q, k, v, mask);
   if (!gCompiled.load(std::memory_order_relaxed)) return attentionDense(q, k, v, mask, scale);
+  if (runsGpuPrograms(q.device()) && q.scalar_type() == at::kFloat) {
+    const auto round = [](const at::Tensor& x) { return x.to(at::kBFloat16); };
+    return attention(round(q), round(k), round(v), mask, scale).to(at::kFloat);
+  }
   if (at::GradMode::is_enabled() && (q.requires_grad() || k.requires_grad() || v.requires_grad())) {
     return AttentionFunction::apply(q, k, v, mask, scale);
   }
   at::AutoDispatchBelowADInplaceOrView guard;
-  return runForward(q.contiguous(), k.contiguous(), v.contiguous(), mask, scale).out;
+  return runForward(dense(q), dense(k), dense(v), mask, scale).out;
 }
 
 at::Tensor attentionDense(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const BlockMask& mask,

@@ -84,6 +84,18 @@ AttentionArtefact parseAttentionArtefact(const std::string& name) {
   return artefact;
 }
 
+std::string blockMaskArtefact(MaskKind kind) {
+  return std::string("block_mask/") + kKindNames[static_cast<std::size_t>(kind)] + "/q" + std::to_string(kQueryTile) +
+         'k' + std::to_string(kKeyTile);
+}
+
+std::optional<MaskKind> blockMaskKind(const std::string& name) {
+  for (const MaskKind kind : {MaskKind::kCausal, MaskKind::kDraftFull, MaskKind::kDraftSliding}) {
+    if (name == blockMaskArtefact(kind)) return kind;
+  }
+  return std::nullopt;
+}
+
 devices::Image compileAttention(const std::string& artefact) {
   const AttentionArtefact parsed = parseAttentionArtefact(artefact);
   return {artefact, {}, {{parsed.entry(), parsed.kernel()}}};

@@ -1,8 +1,10 @@
 #pragma once
 // Names of the compiled attention's specialisations, and what they compile to:
 //   attention_{forward,backward}/d<head dim>/{causal,draft_full,draft_sliding}/{f32,bf16}/q<query tile>k<key tile>
+// and of the block mask's, on a GPU: block_mask/{causal,draft_full,draft_sliding}/q<query tile>k<key tile>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "model/kernels/attention.h"
@@ -24,6 +26,10 @@ struct AttentionArtefact {
 
 /// Error(kBadInput) naming the part that is wrong and what may stand there.
 AttentionArtefact parseAttentionArtefact(const std::string& name);
+
+std::string blockMaskArtefact(MaskKind kind);
+/// Whose mask `name` is, or nothing when it is none's.
+std::optional<MaskKind> blockMaskKind(const std::string& name);
 
 MaskRule maskRule(MaskKind kind);
 

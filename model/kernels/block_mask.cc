@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "model/kernels/attention.h"
+#include "model/kernels/block_mask_gpu.h"
+#include "model/kernels/kernel_call.h"
 #include "model/kernels/mask_geometry.h"
 #include "model/kernels/registry.h"
 
@@ -63,11 +65,7 @@ void appendColumns(const TileView& view, std::int64_t keys, std::vector<std::int
   }
 }
 
-struct Tiles {
-  at::Tensor rowOffsets, columns;
-};
-
-Tiles buildTiles(MaskRule rule, const AttentionShape& s, const std::int32_t* anchors, const std::uint8_t* keep) {
+MaskTiles buildTiles(MaskRule rule, const AttentionShape& s, const std::int32_t* anchors, const std::uint8_t* keep) {
   const std::int64_t tiles = tileCount(s.queries, kQueryTile);
   at::Tensor offsets = at::empty({s.batch * tiles + 1}, at::kInt);
   auto* offset = offsets.mutable_data_ptr<std::int32_t>();
@@ -113,8 +111,13 @@ Four draftTiles(const at::Tensor& anchorsIn, const at::Tensor& keepIn, std::int6
                              .window = window,
                              .blocks = blocks,
                              .scale = 1.0f};
-  const Tiles tiles = buildTiles(window > 0 ? MaskRule::kDraftSliding : MaskRule::kDraftFull, shape,
-                                 anchors.const_data_ptr<std::int32_t>(), keep.const_data_ptr<std::uint8_t>());
+  MaskTiles tiles;
+  if (runsGpuPrograms(anchors.device())) {
+    tiles = buildTilesOnGpu(window > 0 ? MaskKind::kDraftSliding : MaskKind::kDraftFull, shape, anchors, keep);
+  } else {
+    tiles = buildTiles(window > 0 ? MaskRule::kDraftSliding : MaskRule::kDraftFull, shape,
+                       anchors.const_data_ptr<std::int32_t>(), keep.const_data_ptr<std::uint8_t>());
+  }
   return {tiles.rowOffsets, tiles.columns, anchors, keep};
 }
 
@@ -125,6 +128,7 @@ void registerBlockMask(torch::Library& library) {
       "draft_mask_tiles(Tensor anchors, Tensor keep, int context, int block_size, int window) -> "
       "(Tensor, Tensor, Tensor, Tensor)");
   library.impl("draft_mask_tiles", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(draftTiles)));
+  library.impl("draft_mask_tiles", torch::dispatch(c10::DispatchKey::CUDA, TORCH_FN(draftTiles)));
 }
 
 BlockMask BlockMask::to(at::Device device) const {
@@ -167,18 +171,21 @@ BlockMask makeCausalMask(std::int64_t batch, std::int64_t queries, std::int64_t 
                              .window = 0,
                              .blocks = 0,
                              .scale = 1.0f};
-  const Tiles tiles = buildTiles(MaskRule::kCausal, shape, nullptr, nullptr);
   BlockMask mask;
   mask.batch = batch;
   mask.queries = queries;
   mask.keys = mask.context = keys;
   mask.queryTile = kQueryTile;
   mask.keyTile = kKeyTile;
+  const bool there = runsGpuPrograms(device);
+  const at::TensorOptions options = at::device(there ? device : at::Device(at::kCPU));
+  mask.anchors = at::empty({batch, 0}, options.dtype(at::kInt));
+  mask.keep = at::empty({batch, 0}, options.dtype(at::kByte));
+  const MaskTiles tiles = there ? buildTilesOnGpu(MaskKind::kCausal, shape, mask.anchors, mask.keep)
+                                : buildTiles(MaskRule::kCausal, shape, nullptr, nullptr);
   mask.rowOffsets = tiles.rowOffsets;
   mask.columns = tiles.columns;
-  mask.anchors = at::empty({batch, 0}, at::kInt);
-  mask.keep = at::empty({batch, 0}, at::kByte);
-  return device.is_cpu() ? mask : mask.to(device);
+  return there || device.is_cpu() ? mask : mask.to(device);
 }
 
 at::Tensor denseMask(const BlockMask& mask) {

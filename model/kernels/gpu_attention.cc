@@ -19,15 +19,19 @@ void requireOnGpu(const std::string& name, const AttentionArtefact& artefact) {
                 "train in bfloat16, or with kernel_cache.compiled false: the dense reference takes every type");
 }
 
+devices::GpuSource sourceOf(const std::string& name) {
+  if (const auto kind = blockMaskKind(name)) return gpu::gpuSource(gpu::Program::kBlockMask, 0, maskRule(*kind));
+  const AttentionArtefact artefact = parseAttentionArtefact(name);
+  requireOnGpu(name, artefact);
+  return gpu::gpuSource(artefact.backward ? gpu::Program::kAttentionBackward : gpu::Program::kAttentionForward,
+                        static_cast<int>(artefact.headDim), maskRule(artefact.kind));
+}
+
 }  // namespace
 
 devices::KernelCache::Compiler gpuAttentionCompiler(int architecture, std::shared_ptr<devices::ArtefactStore> store) {
   return [architecture, store = std::move(store)](const std::string& name) {
-    const AttentionArtefact artefact = parseAttentionArtefact(name);
-    requireOnGpu(name, artefact);
-    const devices::GpuSource source =
-        gpu::gpuSource(artefact.backward ? gpu::Program::kAttentionBackward : gpu::Program::kAttentionForward,
-                       static_cast<int>(artefact.headDim), maskRule(artefact.kind));
+    const devices::GpuSource source = sourceOf(name);
     const devices::Nvrtc& nvrtc = devices::Nvrtc::open();
     devices::Image image;
     image.name = name;

@@ -54,6 +54,17 @@ TEST_F(SimAffinityTest, TwoContextsOnOneDeviceShareMemoryButNotFunctions) {
   EXPECT_TRUE(lastRecord(CallKind::kLaunch).foreign.empty());
 }
 
+TEST_F(SimAffinityTest, AStreamOfSomebodyElsesIsNamedByItsHandle) {
+  use(1);
+  Stream adopted{77};
+  ok(driver->adoptStream(nullptr, &adopted));
+  EXPECT_FALSE(adopted);
+  ok(driver->adoptStream(reinterpret_cast<void*>(rigs[1].stream.id), &adopted));
+  EXPECT_EQ(adopted, rigs[1].stream);
+  EXPECT_EQ(driver->adoptStream(reinterpret_cast<void*>(std::uintptr_t{12345}), &adopted), Status::kInvalidHandle);
+  EXPECT_FALSE(adopted);
+}
+
 TEST_F(SimAffinityTest, LibraryFunctionRunsOnEveryDevice) {
   Library library;
   Function add;
