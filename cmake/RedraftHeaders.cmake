@@ -6,7 +6,10 @@ function(redraft_check_headers name)
   foreach(folder ${arg_FOLDERS})
     file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/${folder}/*.h)
     if(NOT REDRAFT_HAS_CUDA)
-      list(FILTER headers EXCLUDE REGEX "^(devices/cuda/cuda_(api|driver)|tests/devices/fake_cuda/fake_cuda)\\.h$")  # they need the toolkit's cuda.h
+      # They need the toolkit's cuda.h and cupti.h.
+      list(FILTER headers EXCLUDE REGEX "^(devices/cuda/cuda_(api|driver)|tests/devices/fake_cuda/fake_cuda)\.h$")
+      list(FILTER headers EXCLUDE REGEX
+           "^(harness/probe/cupti_(api|capture)|tests/harness/probe/(activities|fake_cupti))\.h$")
     endif()
     foreach(header ${headers})
       set(source ${CMAKE_BINARY_DIR}/headers/${header}.cc)

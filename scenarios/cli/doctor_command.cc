@@ -12,6 +12,7 @@
 #include "devices/nvrtc.h"
 #include "golden/golden.h"
 #include "harness/child_process.h"
+#include "harness/probe/cupti_loader.h"
 #include "reports/layout.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common.h"
@@ -86,6 +87,7 @@ class DoctorCommand : public Command {
     rows.push_back(look("processor", true, [] { return processor(); }));
     rows.push_back(look("disk", true, [] { return disk(); }));
     rows.push_back(look("cuda driver", false, [] { return driver(); }));
+    rows.push_back(look("cuda capture", false, [] { return "CUPTI " + harness::cuptiVersion(); }));
     rows.push_back(look("cuda compiler", false, [] { return nvrtc(); }));
     rows.push_back(look("cuda libtorch", false, [&] { return torchCuda(); }));
     rows.push_back(look("gdb", false, [] { return debugger(); }));

@@ -286,7 +286,7 @@ TEST_F(CliTest, ADoctorSaysWhatIsMissing) {
   EXPECT_EQ(doctor.code, 3);
   expectPart(doctor.out, "MISSING");
   expectPart(doctor.out, "remedy: build it");
-  for (const char* row : {"cuda driver", "cuda compiler", "cuda libtorch"}) expectPart(doctor.out, row);
+  for (const char* row : {"cuda driver", "cuda capture", "cuda compiler", "cuda libtorch"}) expectPart(doctor.out, row);
 }
 
 TEST_F(CliTest, InterruptingASuiteLeavesAWholeRecordWithAbortedCases) {

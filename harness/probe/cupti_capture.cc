@@ -1,0 +1,262 @@
+#include "harness/probe/cupti_capture.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+
+#include "harness/probe/active_capture.h"
+#include "harness/probe/capture_clock.h"
+#include "harness/probe/cupti_calls.h"
+#include "harness/probe/trace_join.h"
+
+namespace redraft::harness {
+namespace {
+
+constexpr std::array kKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                               CUPTI_ACTIVITY_KIND_MEMCPY,
+                               CUPTI_ACTIVITY_KIND_MEMCPY2,  // alone it records nothing
+                               CUPTI_ACTIVITY_KIND_MEMSET,
+                               CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+                               CUPTI_ACTIVITY_KIND_CUDA_EVENT,
+                               CUPTI_ACTIVITY_KIND_MEMORY2,
+                               CUPTI_ACTIVITY_KIND_OVERHEAD};
+/// Of these, what is there already is recorded too.
+constexpr std::array kResourceKinds = {CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_STREAM};
+constexpr std::array kResourceCallbacks = {CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+                                           CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+                                           CUPTI_CBID_RESOURCE_STREAM_CREATED, CUPTI_CBID_RESOURCE_MODULE_LOADED};
+constexpr std::array kRecordKindsCaptured = {
+    RecordKind::kKernel,   RecordKind::kCopy,       RecordKind::kPeerCopy, RecordKind::kSet,    RecordKind::kApi,
+    RecordKind::kSync,     RecordKind::kEvent,      RecordKind::kContext,  RecordKind::kStream, RecordKind::kModule,
+    RecordKind::kFunction, RecordKind::kAllocation, RecordKind::kOverhead};
+
+constexpr std::uint64_t callKey(bool driver, std::uint32_t id) { return std::uint64_t{driver} << 32 | id; }
+
+std::string remedyFor(CUptiResult result, const char* otherTool) {
+  switch (result) {
+    case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
+      return std::string("run without the other tool that uses CUPTI") +
+             (otherTool[0] != '\0' ? std::string(" (") + otherTool + ")" : "") + ", or with --no-capture";
+    case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
+      return "let users profile (NVreg_RestrictProfilingToAdminUsers=0), or run with --no-capture";
+    default:
+      return "run on a machine with an NVIDIA GPU and a driver for CUDA 13, or with --no-capture";
+  }
+}
+
+std::uint64_t timestamp() { return static_cast<std::uint64_t>(captureClockNs()); }
+
+}  // namespace
+
+CuptiCapture::CuptiCapture(const CuptiApi& api, const CaptureHost& host, const CaptureOptions& options)
+    : api_(api),
+      host_(host),
+      options_(options),
+      pool_(options.bufferBytes, options.buffers),
+      origins_(options.originSlots),
+      resources_(options.resources) {
+  trace_.files.emplace_back().path = "cupti";
+  contexts_.reserve(64);
+}
+
+CuptiCapture* CuptiCapture::start(const CuptiApi& api, const CaptureHost& host, const CaptureOptions& options,
+                                  CaptureRefusal& refusal) {
+  CuptiCapture* const before = activeCapture().load();
+  if (before != nullptr && !before->stopped_) {
+    refusal = {"capture", "one is running already", "stop it first"};
+    return nullptr;
+  }
+  // Never destroyed, not at exit either: see the head of cupti_capture.h.
+  static auto& kept = *std::make_unique<std::vector<std::unique_ptr<CuptiCapture>>>().release();
+  CuptiCapture& capture = *kept.emplace_back(new CuptiCapture(api, host, options));
+  if (!capture.subscribe(refusal)) return nullptr;
+  activeCapture().store(&capture);
+  if (!capture.configure() || !capture.listCalls() || !capture.enable(true)) {
+    refusal = {"CUPTI", capture.refused_, remedyFor(CUPTI_ERROR_UNKNOWN, "")};
+    capture.stopped_ = true;
+    static_cast<void>(capture.enable(false));  // what was enabled; why it stops is said already
+    api.cuptiUnsubscribe(capture.subscriber_);
+    return nullptr;
+  }
+  capture.worker_ = std::thread([&capture] { capture.work(); });
+  return &capture;
+}
+
+bool CuptiCapture::succeeded(CUptiResult result, const std::string& call) {
+  if (result == CUPTI_SUCCESS) return true;
+  if (refused_.empty()) refused_ = call + ": " + api_.resultText(result);
+  return false;
+}
+
+bool CuptiCapture::subscribe(CaptureRefusal& refusal) {
+  std::array<char, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN> other{};
+  CUpti_SubscriberParams params{};
+  params.structSize = sizeof params;
+  params.subscriberName = "redraft";
+  params.oldSubscriberName = other.data();
+  params.oldSubscriberSize = other.size();
+  const CUptiResult result = api_.cuptiSubscribe_v2(&subscriber_, &CuptiCapture::onCallback, this, &params);
+  if (succeeded(result, "cuptiSubscribe")) return true;
+  refusal = {"CUPTI", refused_, remedyFor(result, other.data())};
+  return false;
+}
+
+bool CuptiCapture::configure() {
+  std::uint8_t on = 1;
+  std::size_t size = sizeof on;
+  return succeeded(api_.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM), "cuptiSetThreadIdType") &&
+         succeeded(api_.cuptiActivityRegisterTimestampCallback(&timestamp), "cuptiActivityRegisterTimestampCallback") &&
+         succeeded(api_.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &on),
+                   "cuptiActivitySetAttribute") &&
+         succeeded(api_.cuptiActivityRegisterCallbacks(&requestBuffer, &completeBuffer),
+                   "cuptiActivityRegisterCallbacks") &&
+         succeeded(api_.cuptiActivityEnableAllSyncRecords(0), "cuptiActivityEnableAllSyncRecords");
+}
+
+/// CUPTI says the name of every callback id; ids that are no call have none.
+bool CuptiCapture::listCalls() {
+  isCode_.assign(CUPTI_DRIVER_TRACE_CBID_SIZE, false);
+  const auto list = [this](CUpti_CallbackDomain domain, std::uint32_t ids) {
+    for (std::uint32_t id = 1; id < ids; ++id) {
+      const char* name = nullptr;
+      if (api_.cuptiGetCallbackName(domain, id, &name) != CUPTI_SUCCESS || name == nullptr) continue;
+      const std::string plain = plainCallName(name);
+      if (!isCapturedCall(plain)) continue;
+      const bool driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
+      calls_.push_back({domain, id});
+      callNames_[callKey(driver, id)] = plain;
+      if (driver) isCode_[id] = isCodeCall(plain);
+    }
+  };
+  list(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE);
+  list(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE);
+  if (calls_.empty()) refused_ = "cuptiGetCallbackName: no call of the runtime or driver API has a name";
+  return !calls_.empty();
+}
+
+bool CuptiCapture::enable(bool on) {
+  bool all = true;
+  for (const auto kind : kKinds)
+    all &= succeeded(on ? api_.cuptiActivityEnable(kind) : api_.cuptiActivityDisable(kind),
+                     "activity kind " + std::to_string(kind));
+  for (const auto kind : kResourceKinds)
+    all &= succeeded(on ? api_.cuptiActivityEnableAndDump(kind) : api_.cuptiActivityDisable(kind),
+                     "activity kind " + std::to_string(kind));
+  for (CapturedCall& call : calls_) all &= enableCall(call, on);
+  for (const auto id : kResourceCallbacks)
+    all &= succeeded(
+        api_.cuptiEnableCallback(on ? 1 : 0, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, static_cast<CUpti_CallbackId>(id)),
+        "callback of a resource");
+  return all;
+}
+
+/// CUPTI names ids of calls that its CUDA no longer has, and refuses those.
+bool CuptiCapture::enableCall(CapturedCall& call, bool on) {
+  if (!call.traced) return true;
+  const bool driver = call.domain == CUPTI_CB_DOMAIN_DRIVER_API;
+  const std::uint8_t flag = on ? 1 : 0;
+  const CUptiResult recorded =
+      driver ? api_.cuptiActivityEnableDriverApi(call.id, flag) : api_.cuptiActivityEnableRuntimeApi(call.id, flag);
+  const CUptiResult called =
+      recorded == CUPTI_SUCCESS ? api_.cuptiEnableCallback(flag, subscriber_, call.domain, call.id) : recorded;
+  call.traced = called != CUPTI_ERROR_INVALID_PARAMETER;
+  return !call.traced || succeeded(called, callNames_.at(callKey(driver, call.id)));
+}
+
+bool CuptiCapture::pause(std::string& error) {
+  if (stopped_ || paused_) return true;
+  paused_ = true;
+  const bool done = enable(false);
+  if (!done) error = refused_;
+  return done;
+}
+
+bool CuptiCapture::resume(std::string& error) {
+  if (stopped_ || !paused_) return true;
+  paused_ = false;
+  const bool done = enable(true);
+  if (!done) error = refused_;
+  return done;
+}
+
+void CuptiCapture::flush(std::int64_t step) {
+  if (stopped_ || (step + 1) % options_.flushEverySteps != 0) return;
+  {
+    const std::lock_guard lock(workMutex_);
+    flushWanted_ = true;
+  }
+  work_.notify_one();
+}
+
+void CuptiCapture::waitForDevices() {
+  std::vector<CUcontext> contexts;
+  {
+    const std::lock_guard lock(contextMutex_);
+    contexts = contexts_;
+  }
+  for (CUcontext context : contexts) {
+    if (api_.cuCtxPushCurrent(context) != CUDA_SUCCESS) continue;  // destroyed meanwhile
+    const CUresult waited = api_.cuCtxSynchronize();
+    if (waited != CUDA_SUCCESS && refused_.empty())
+      refused_ = "cuCtxSynchronize: error " + std::to_string(static_cast<int>(waited));
+    CUcontext popped = nullptr;
+    static_cast<void>(api_.cuCtxPopCurrent(&popped));  // its context is the one that was pushed
+  }
+}
+
+void CuptiCapture::endWorker() {
+  {
+    const std::lock_guard lock(workMutex_);
+    endWanted_ = true;
+  }
+  work_.notify_one();
+  if (worker_.joinable()) worker_.join();
+}
+
+Trace CuptiCapture::stop(StopMode mode) {
+  if (std::exchange(taken_, true)) return {};
+  refused_.clear();
+  if (mode == StopMode::kWaitForDevices) waitForDevices();
+  endWorker();
+  flushNow(true);
+  if (!paused_) static_cast<void>(enable(false));  // noted in refused_, and counted below
+  flushNow(true);                                  // what came between
+  parseFull();
+  stopped_ = true;
+  succeeded(api_.cuptiUnsubscribe(subscriber_), "cuptiUnsubscribe");
+  countDropped();
+  return takeTrace();
+}
+
+Trace CuptiCapture::takeTrace() {
+  dropped_ += pool_.failed() + resources_.lost() + refusedCallbacks_ + lateBuffers_ + (refused_.empty() ? 0 : 1);
+  CaptureInfo& info = trace_.files.front().capture;
+  info.source = "cupti";
+  info.process = ::getpid();
+  info.dropped = dropped_;
+  for (const RecordKind kind : kRecordKindsCaptured) info.kinds.emplace_back(recordKindName(kind));
+  const CaptureCost cost = this->cost();
+  const std::int64_t now = captureClockNs();
+  addOverhead("Redraft Callbacks", now, now + cost.callbackNs, 0);  // all together
+  trace_.records.back().detail = trace_.strings.intern(costText(cost));
+  CapturedRecords captured{std::move(trace_), resources_.take(), 0};
+  joinRecords(captured, host_.roleName, stackText);
+  for (const TraceRecord& record : captured.trace.records)
+    if (record.device >= 0) captured.trace.files.front().deviceNames.try_emplace(record.device, "GPU");
+  const std::lock_guard lock(costMutex_);
+  cost_.nestedCalls = captured.nestedCalls;
+  return std::move(captured.trace);
+}
+
+CaptureCost CuptiCapture::cost() const {
+  const std::lock_guard lock(costMutex_);
+  CaptureCost cost = cost_;
+  cost.callbacks = sampledCallbacks_ * 64;
+  cost.callbackNs = sampledNs_ * 64;
+  cost.extraBuffers = pool_.extra();
+  for (const CapturedCall& call : calls_) cost.untracedCalls += call.traced ? 0 : 1;
+  return cost;
+}
+
+}  // namespace redraft::harness
