@@ -15,10 +15,10 @@ namespace {
 /// Opened by its path first: dlopen("libcuda.so.1") then finds the one that bears this name, real driver or not.
 const fake::Control& fakeCuda() {
   static const fake::Control* const control = [] {
-    const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fake_cuda" / "libcuda.so.1";
-    void* library = ::dlopen(folder.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    const auto path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "fake_cuda" / "libcuda.so.1";
+    void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (library == nullptr) throw std::runtime_error(::dlerror());
-    return static_cast<const fake::Control*>(::dlsym(library, "redraftFakeCuda"));
+    return reinterpret_cast<fake::GetControl>(::dlsym(library, "redraftFakeCuda"))();
   }();
   return *control;
 }

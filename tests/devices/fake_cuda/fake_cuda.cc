@@ -60,13 +60,16 @@ void replaceStream(CUstream stream, int device) {
 
 extern "C" {
 
-extern const redraft::devices::fake::Control redraftFakeCuda = {reset,
-                                                                bindPrimary,
-                                                                bindForeign,
-                                                                makeForeignStream,
-                                                                replaceStream,
-                                                                [](int device) { return gRetains[device]; },
-                                                                [] { return gDestroyed; }};
+const redraft::devices::fake::Control* redraftFakeCuda() {
+  static const redraft::devices::fake::Control control = {reset,
+                                                          bindPrimary,
+                                                          bindForeign,
+                                                          makeForeignStream,
+                                                          replaceStream,
+                                                          [](int device) { return gRetains[device]; },
+                                                          [] { return gDestroyed; }};
+  return &control;
+}
 
 CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
 CUresult cuDeviceGetCount(int* count) {

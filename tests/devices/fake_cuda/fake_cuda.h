@@ -7,7 +7,7 @@
 
 namespace redraft::devices::fake {
 
-/// Exported as "redraftFakeCuda": what somebody else in the process does, and what the driver was asked.
+/// What somebody else in the process does, and what the driver was asked.
 struct Control {
   void (*reset)();
   void (*bindPrimary)(int device);  // on the calling thread, and makes it active
@@ -18,5 +18,8 @@ struct Control {
   int (*primaryRetains)(int device);
   int (*destroyedStreams)();
 };
+
+/// Exported as "redraftFakeCuda".
+using GetControl = const Control* (*)();
 
 }  // namespace redraft::devices::fake

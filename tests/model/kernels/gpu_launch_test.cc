@@ -3,9 +3,6 @@
 // here is what CUDA's driver makes of the same calls.
 #include <ATen/ATen.h>
 
-#include <cstring>
-#include <thread>
-
 #include "base/error.h"
 #include "devices/kernel_cache.h"
 #include "devices/sim/sim_driver.h"
@@ -32,9 +29,7 @@ constexpr int kDim = 16;
 /// The value that launch parameter `index` points at.
 template <class T>
 T parameter(void** params, int index) {
-  T value;
-  std::memcpy(&value, params[index], sizeof value);
-  return value;
+  return *static_cast<T*>(params[index]);
 }
 
 /// Runs `kernel` under the grid that the program's launch `index` has.
