@@ -53,6 +53,7 @@ at::Tensor entropyBackward(const at::Tensor& grad, const at::Tensor& logits, con
   return out.mul_(grad.unsqueeze(1));
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the operator's signature
 void adamw(at::Tensor master, at::Tensor m, at::Tensor v, const at::Tensor& grad, double lr, double beta1, double beta2,
            double eps, double weightDecay, std::int64_t step) {
   at::Tensor count = at::full({}, static_cast<double>(step - 1), at::kFloat);

@@ -2,6 +2,7 @@
 // LibTorch's. The price of pinned bits is `redraft` under base/pinned_environment.h's variables over `libtorch` without
 // them: docs/kernels.md has the command and the figures.
 
+#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <benchmark/benchmark.h>
 

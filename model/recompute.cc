@@ -99,7 +99,7 @@ struct Recomputation : torch::CustomClassHolder {
 };
 
 struct RecomputeNode : torch::autograd::Function<RecomputeNode> {
-  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context, at::Tensor input,
+  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context, const at::Tensor& input,
                                                 c10::intrusive_ptr<Recomputation> again) {
     const GeneratorStates before = GeneratorStates::capture(input.device());
     again->device = currentDevice(input.device().type());

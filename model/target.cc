@@ -50,8 +50,8 @@ void KeyValueCache::crop(std::int64_t length) {
   length_ = length;
 }
 
-Target::Target(TargetConfig config, std::vector<at::Tensor> parameters)
-    : config_(std::move(config)), parameters_(std::move(parameters)) {
+Target::Target(const TargetConfig& config, std::vector<at::Tensor> parameters)
+    : config_(config), parameters_(std::move(parameters)) {
   REDRAFT_CHECK(parameters_.size() == targetParameters(config_).size(), "as many tensors as the target has");
   head_.embedding = parameters_.front();
   std::size_t next = 1;
@@ -62,9 +62,9 @@ Target::Target(TargetConfig config, std::vector<at::Tensor> parameters)
 }
 
 Target Target::load(const std::string& folder, at::ScalarType dtype, at::Device device) {
-  TargetConfig config = loadTargetConfig(joinPath(folder, "config.json"));
+  const TargetConfig config = loadTargetConfig(joinPath(folder, "config.json"));
   std::vector<at::Tensor> parameters = loadTargetParameters(TensorSource::open(folder), config, dtype, device);
-  return Target(std::move(config), std::move(parameters));
+  return Target(config, std::move(parameters));
 }
 
 std::vector<at::Tensor> Target::run(const at::Tensor& ids, std::int64_t upTo, const std::vector<bool>& keep,

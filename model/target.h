@@ -49,7 +49,7 @@ class KeyValueCache {
 class Target {
  public:
   /// Parameters in the order of targetParameters(config), not copied.
-  Target(TargetConfig config, std::vector<at::Tensor> parameters);
+  Target(const TargetConfig& config, std::vector<at::Tensor> parameters);
   /// A folder with config.json and tensors.
   static Target load(const std::string& folder, at::ScalarType dtype, at::Device device);
 

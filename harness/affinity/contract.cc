@@ -32,7 +32,7 @@ bool RoleContract::mayUse(std::int32_t device) const {
 
 Contract parseContract(const std::string& text, const std::string& name) {
   const JsonDocument document = JsonDocument::parse(text, name);
-  const auto contract = recordFromJson<Contract>(document.root(), name + ": ");
+  auto contract = recordFromJson<Contract>(document.root(), name + ": ");
   if (contract.schema != kContractSchema)
     throwBadInput(name + ": /schema", "\"" + printable(contract.schema) + "\" is not known",
                   std::string("this version reads ") + kContractSchema);

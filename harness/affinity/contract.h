@@ -19,7 +19,7 @@ inline constexpr const char* kContractSchema = "redraft.contract/1";
 struct ContractStream {
   std::int32_t context = -1, stream = -1;
   bool operator==(const ContractStream&) const = default;
-  auto operator<=>(const ContractStream&) const = default;
+  auto operator<=>(const ContractStream&) const = default;  // NOLINT(modernize-use-nullptr): there is none
   template <class Visitor>
   void fields(Visitor& visit) {
     visit("context", context);

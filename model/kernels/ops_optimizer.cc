@@ -26,6 +26,7 @@ void requireFlat(const at::Tensor& t, const at::Tensor& like, const char* operat
               (contiguous ? "and contiguous, " : "") + "of the shape of the first, " + describe(like));
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the operator's signature
 void adamw(at::Tensor master, at::Tensor m, at::Tensor v, const at::Tensor& gradIn, double lr, double beta1,
            double beta2, double eps, double weightDecay, std::int64_t step) {
   constexpr const char* kName = "adamwStep";

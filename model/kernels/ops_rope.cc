@@ -33,7 +33,8 @@ std::tuple<at::Tensor, at::Tensor> table(const at::Tensor& positionsIn, std::int
   const std::int64_t* at = positions.const_data_ptr<std::int64_t>();
   parallelFor(tokens, rowGrain(half * 16), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin * half; i < end * half; ++i) {
-      const float angle = static_cast<float>(at[i / half]) * frequency[static_cast<std::size_t>(i % half)];
+      const std::int64_t token = i / half;
+      const float angle = static_cast<float>(at[token]) * frequency[static_cast<std::size_t>(i % half)];
       c[i] = static_cast<float>(exactCos(angle));
       s[i] = static_cast<float>(exactSin(angle));
     }

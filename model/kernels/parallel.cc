@@ -6,11 +6,13 @@
 #include <atomic>
 
 // The entry points of libgomp that a compiler emits for `#pragma omp parallel` (stable since GCC 4.9).
+// NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags);
 int omp_get_thread_num();
 int omp_get_num_threads();
 }
+// NOLINTEND(readability-identifier-naming)
 
 namespace redraft::model {
 namespace {

@@ -13,7 +13,7 @@ class RangeFunction {
  public:
   template <class F>
   requires(!std::is_same_v<std::decay_t<F>, RangeFunction>)
-      RangeFunction(F&& function)  // NOLINT(google-explicit-constructor): a function reference, as std::function
+      RangeFunction(F&& function)  // NOLINT(bugprone-forwarding-reference-overload): the requirement keeps copies out
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(function)))),
         call_([](void* object, std::int64_t begin, std::int64_t end) {
           (*static_cast<std::remove_reference_t<F>*>(object))(begin, end);

@@ -87,7 +87,7 @@ std::string verify(const RunCheckpoint& checkpoint) {
   if (state.integer("steps", 0, std::int64_t{1} << 40) != checkpoint.steps)
     state.fail("steps", "not those of the folder's name");
   state.ignore("optimizer_steps");
-  const std::string configuration = state.string("configuration");
+  std::string configuration = state.string("configuration");
   JsonReader files = state.object("files");
   for (const auto& [name, unused] : files.json().items()) {
     if (name.find('/') != std::string::npos) files.fail(name, "a file outside the folder");

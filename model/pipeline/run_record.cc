@@ -100,7 +100,7 @@ std::string joinLines(const std::vector<std::string>& lines) {
 
 }  // namespace
 
-RunRecord::RunRecord(std::string folder, Json header, std::vector<std::string> parameters)
+RunRecord::RunRecord(std::string folder, const Json& header, std::vector<std::string> parameters)
     : folder_(std::move(folder)), parameters_(std::move(parameters)) {
   Json line;
   line["schema"] = "redraft.metrics/1";

@@ -19,7 +19,7 @@ class RunRecord {
  public:
   /// Starts metrics.jsonl in `folder` with `header` (scenario, numerics_class; the schema is added). `parameters`:
   /// names in order.
-  RunRecord(std::string folder, Json header, std::vector<std::string> parameters);
+  RunRecord(std::string folder, const Json& header, std::vector<std::string> parameters);
 
   /// Replaces what is there by what save() wrote to `saved`. Throws Error(kBadInput) when that is not a record of these
   /// parameters.

@@ -128,8 +128,8 @@ Materials loadMaterials(const Scenario& scenario, const std::string& folder) {
   materials.samples = std::move(dataset.samples);
   materials.options = pipelineOptions(scenario, folder);
   // Throws when a role is missing or a drafter would get nothing.
-  model::MicroBatchPlan(scenario.training.microBatches, scenario.topology.workers("target"),
-                        scenario.topology.workers("drafter"));
+  const model::MicroBatchPlan fits(scenario.training.microBatches, scenario.topology.workers("target"),
+                                   scenario.topology.workers("drafter"));
   if (scenario.evaluate) materials.options.evaluation = takePrompts(scenario, materials.samples);
   return materials;
 }

@@ -82,7 +82,8 @@ TEST(JsonDocumentTest, RefusesADuplicateKeyAtItsLine) {
 TEST(JsonDocumentTest, TakesNestingOf64AndRefuses65) {
   EXPECT_NO_THROW(parse(std::string(64, '[') + std::string(64, ']')));
   expectBadInput([] { parse(std::string(65, '[') + std::string(65, ']')); }, {"t.json:1", "deeper than 64"});
-  expectBadInput([] { parse(std::string(10'000'000, '[')); }, {"deeper than 64"});
+  constexpr int kMany = 10'000'000;
+  expectBadInput([] { parse(std::string(kMany, '[')); }, {"deeper than 64"});
 }
 
 TEST(JsonDocumentTest, RefusesWhatIsNotUtf8) {

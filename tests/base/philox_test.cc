@@ -76,7 +76,7 @@ TEST(CounterRngTest, UniformStaysBelowOneAndFillsTheInterval) {
     ASSERT_LT(value, 1.0f);
     ++bins[static_cast<std::size_t>(value * kBins)];
   }
-  const double expected = kDraws / kBins, sigma = std::sqrt(expected * (1 - 1.0 / kBins));
+  const double expected = static_cast<double>(kDraws) / kBins, sigma = std::sqrt(expected * (1 - 1.0 / kBins));
   for (const int count : bins) EXPECT_LT(std::fabs(count - expected), 5 * sigma);
 }
 

@@ -39,7 +39,7 @@ class ArtefactStoreTest : public ::testing::Test {
 };
 
 TEST_F(ArtefactStoreTest, MakesAKeyOnceForAllProcessesToCome) {
-  const std::string code("code\0with\nall bytes\xff", 21);
+  const std::string code("code\0with\nall bytes\xff", 20);
   EXPECT_EQ(get("a", code), bytesOf(code));
   EXPECT_EQ(get("a", "another"), bytesOf(code));
   EXPECT_EQ(get("b", ""), bytesOf(""));

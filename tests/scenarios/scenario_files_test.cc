@@ -35,8 +35,8 @@ std::map<std::string, Json> schemaKeys() {
 
 /// A value of the wrong type for a property.
 Json wrongValue(const Json& property) {
-  const Json type = property["type"];
-  const Json first = type.is_array() ? type[0] : type;
+  const Json& type = property["type"];
+  const Json& first = type.is_array() ? type[0] : type;
   return first == "array" || first == "object" ? Json("text") : Json::array();
 }
 

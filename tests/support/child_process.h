@@ -16,7 +16,7 @@ namespace redraft::testing_support {
 class ChildProcess {
  public:
   template <typename Body>
-  explicit ChildProcess(Body&& body) {
+  explicit ChildProcess(const Body& body) {
     int ends[2];
     if (::pipe(ends) != 0) throw std::runtime_error("pipe");
     pid_ = ::fork();

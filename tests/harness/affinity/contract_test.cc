@@ -50,7 +50,8 @@ TEST(ContractTest, SaysWhatIsWrongInAFile) {
                                                      "b": {"devices": [1], "unclaimed": true}}})",
        {"/roles", "more than one"}},
   };
-  for (const auto& [text, parts] : cases) expectBadInput([&] { parseContract(text, "contract.json"); }, parts);
+  for (const auto& [text, parts] : cases)
+    expectBadInput([&text = text] { parseContract(text, "contract.json"); }, parts);
 }
 
 /// The keys that a schema gives to an object and, by the same names, to the objects in it.
@@ -62,8 +63,7 @@ void expectKeys(const Json& record, const Json& schema, const std::string& where
 }
 
 TEST(ContractTest, HasThePublishedSchemasKeys) {
-  const JsonDocument schema =
-      JsonDocument::load(std::string(kSourceFolder) + "/scenarios/schema/contract.schema.json");
+  const JsonDocument schema = JsonDocument::load(std::string(kSourceFolder) + "/scenarios/schema/contract.schema.json");
   const Json contract = recordToJson(fullContract());
   const Json& role = contract["roles"]["drafter"];
   expectKeys(contract, schema.root(), "");

@@ -115,7 +115,7 @@ TEST(KinetoReaderTest, ReadsAListOfEvents) {
 }
 
 std::string packed(const std::string& text, const TempFolder& folder) {
-  const std::string path = folder.file("packed.json.gz");
+  std::string path = folder.file("packed.json.gz");
   gzFile file = gzopen(path.c_str(), "wb");
   gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
   gzclose(file);
@@ -172,7 +172,7 @@ TEST(KinetoReaderTest, SaysWhereAFileIsBroken) {
       {withKernel("\"schemaVersion\": 1", "\"redraftCapture\": {\"schema\": \"redraft.capture/9\"}"), "redraftCapture"},
       {withKernel("\"schemaVersion\": 1", "\"traceEvents\": []"), "trace.json: byte"},
       {withKernel("cudaLaunchKernel", "cuda\xff"), "trace.json: byte"}};
-  for (const auto& [text, part] : cases) expectBadInput([&] { readText(text); }, {"trace.json", part});
+  for (const auto& [text, part] : cases) expectBadInput([&text = text] { readText(text); }, {"trace.json", part});
 }
 
 TEST(KinetoReaderTest, RefusesWhatIsNoFile) {

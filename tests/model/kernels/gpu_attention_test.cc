@@ -64,7 +64,7 @@ template <int D, MaskRule kRule>
 Results expectTheDenseReference(const GpuCase& c) {
   const BlockMask mask = maskOf(c);
   const Inputs in = inputs(c, mask, D);
-  const Results got = emulate<D, kRule>(in, mask, ThreadOrder::kAscending);
+  Results got = emulate<D, kRule>(in, mask, ThreadOrder::kAscending);
   expectWithin(got, reference(in, mask));
   const at::Tensor lse = at::logsumexp(
       (at::matmul(f64(in.q), f64(in.k).repeat_interleave(c.heads / c.keyHeads, 1).transpose(2, 3)) * in.scale)

@@ -8,7 +8,7 @@ namespace redraft::model {
 namespace {
 
 // A sum that shows its own shape.
-const auto bracket = [](std::string left, std::string right) { return "(" + left + right + ")"; };
+std::string bracket(const std::string& left, const std::string& right) { return "(" + left + right + ")"; }
 
 using Tree = PairwiseTree<std::string>;
 
@@ -46,7 +46,7 @@ TEST(PairwiseTreeTest, TheShapeDoesNotDependOnWhoHoldsWhichLeaves) {
 TEST(PairwiseTreeTest, AHolderKeepsAtMostTwoNodesALevel) {
   Tree tree(1 << 10);
   for (std::int64_t i = 3; i < 1000; ++i) {
-    tree.add({0, i, "x"}, [](std::string, std::string) { return std::string("x"); });
+    tree.add({0, i, "x"}, [](const std::string&, const std::string&) { return std::string("x"); });
     EXPECT_LE(tree.nodes().size(), 20u);
   }
 }

@@ -1,4 +1,5 @@
 // Views, in-place, out= and resize on sim tensors; what may mix with them, and what the refusals say.
+#include <ATen/ATen.h>
 #include <ATen/TensorIndexing.h>
 #include <c10/core/DeviceGuard.h>
 #include <gmock/gmock.h>

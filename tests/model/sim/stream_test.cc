@@ -1,4 +1,5 @@
 // Devices, streams and events through c10, with the driver's rules.
+#include <ATen/ATen.h>
 #include <ATen/DeviceAccelerator.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/Event.h>

@@ -161,7 +161,7 @@ TEST(ObjectiveTest, DpaceWeightsMatchAHandComputedBlock) {
   const at::Tensor p = at::tensor({0.9f, 0.5f, 0.25f, 1.0f}).view({1, 1, 4});
   const at::Tensor valid = at::tensor({0, 1, 1, 1}, at::kLong).view({1, 1, 4}).to(at::kBool);
   // s = 1, 0.75, 0.625, 1; P = 1, 0.75, 0.46875, 0.46875: all exact in float32.
-  const auto expectWeights = [&](LossType type, std::vector<float> values) {
+  const auto expectWeights = [&](LossType type, const std::vector<float>& values) {
     EXPECT_TRUE(at::equal(dpaceWeights(type, p, valid), at::tensor(values).view({1, 1, 4}))) << lossTypeName(type);
   };
   expectWeights(LossType::kDpaceCumulativeConfidence, {0, 0.75f, 0.46875f, 0.46875f});
