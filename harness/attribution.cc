@@ -1,6 +1,7 @@
 #include "harness/attribution.h"
 
 #include "base/text.h"
+#include "devices/placement.h"
 #include "harness/detectors/detectors.h"
 
 namespace redraft::harness {
@@ -10,6 +11,12 @@ int Evidence::deviceOf(const std::string& role) const {
     if (const RoleBegin* begin = event.as<RoleBegin>(); begin != nullptr && event.head.role == role)
       return begin->device;
   return -1;
+}
+
+devices::Topology topologyOfRun(const devices::Topology& planned, const std::vector<Event>& events) {
+  const RunBegin* begin = events.empty() ? nullptr : events.front().as<RunBegin>();
+  if (begin == nullptr || begin->placement.empty()) return planned;
+  return devices::Placement::recorded(planned, begin->placement).physical();
 }
 
 std::vector<reports::Finding> attribute(const Evidence& evidence) {

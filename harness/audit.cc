@@ -19,6 +19,7 @@ bool isWork(const DriverCall& call) { return is(call, CallKind::kLaunch) || is(c
 /// Answers that every program takes in its stride.
 bool isBenign(int status) {
   return status == static_cast<int>(devices::Status::kPeerAccessAlreadyEnabled) ||
+         status == static_cast<int>(devices::Status::kPeerAccessNotEnabled) ||
          status == static_cast<int>(devices::Status::kNotReady);
 }
 
@@ -46,9 +47,10 @@ AuditCheck overCalls(const Evidence& evidence, std::string id, std::string title
 AuditCheck strayMemory(const Evidence& evidence) {
   AuditCheck check{
       "stray-allocation", "no role takes memory on a device that it may not copy to", AuditState::kClean, 0, {}};
-  if (!evidence.memory) {
+  if (!evidence.memory || evidence.memory->roles.empty()) {
     check.state = AuditState::kNotComputable;
-    check.details.emplace_back("the run left no memory.json");
+    check.details.emplace_back(evidence.memory ? "memory.json does not say which role took what"
+                                               : "the run left no memory.json");
     return check;
   }
   for (const auto& [role, taken] : evidence.memory->roles) {

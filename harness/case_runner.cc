@@ -142,7 +142,7 @@ reports::CaseResult assessCase(const CasePlan& plan, const std::string& folder, 
                                const CaseOptions& options) {
   Evidence evidence;
   evidence.seen = std::move(seen);
-  evidence.topology = plan.topology;
+  evidence.topology = topologyOfRun(plan.topology, evidence.events());
   evidence.logTail = logTail(folder, kTailLines);
   evidence.stacks = runnerStacks(symboliseFrames(logTail(folder, kStackLines)));
   Gathered gathered;

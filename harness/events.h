@@ -44,6 +44,7 @@ struct RunBegin {
   std::string schema = kEventsSchema, scenario;
   std::int64_t pid = 0;
   std::string backend, token;
+  std::vector<int> placement;  // the physical device of each logical one (devices/placement.h); empty: itself
   template <class Visitor>
   void fields(Visitor& visit) {
     visit("schema", schema);
@@ -51,6 +52,7 @@ struct RunBegin {
     visit("pid", pid);
     visit("backend", backend);
     visit("token", token);
+    visit.unless("placement", placement, std::vector<int>());
   }
 };
 

@@ -16,7 +16,7 @@ namespace redraft::harness {
 
 struct Evidence {
   Observation seen;
-  devices::Topology topology;
+  devices::Topology topology;  // in terms of the devices that events name
   std::optional<golden::MemoryReport> memory;
   std::optional<golden::NumericsComparison> comparison;  // with the golden, where there is one
   std::vector<std::string> logTail;                      // last lines of runner.log
@@ -26,6 +26,10 @@ struct Evidence {
   /// Device of a role as it began; -1 for a role that never did.
   int deviceOf(const std::string& role) const;
 };
+
+/// The topology of a run in terms of the devices that its events name: where `run.begin` says how it was placed. Throws
+/// Error(kBadInput) for a placement that is not one of this topology.
+devices::Topology topologyOfRun(const devices::Topology& planned, const std::vector<Event>& events);
 
 /// One event together with its body.
 template <class Body>

@@ -7,13 +7,24 @@ namespace {
 
 using reports::Verdict;
 
-constexpr int kExitFailed = 1, kExitBadInput = 2, kExitEnvironment = 3;
+constexpr int kExitFailed = 1, kExitBadInput = 2, kExitEnvironment = 3, kExitUnsupported = 4;
 
 const RunEnd* endOf(const EventLog& log) { return log.events.empty() ? nullptr : log.events.back().as<RunEnd>(); }
+
+/// What the runner said last, without its prefix; all that it said where it has none.
+std::string refusalOf(const std::vector<std::string>& logTail) {
+  constexpr std::string_view kPrefix = "redraft: error: ";
+  for (auto line = logTail.rbegin(); line != logTail.rend(); ++line)
+    if (line->starts_with(kPrefix)) return line->substr(kPrefix.size());
+  return join(logTail, "; ");
+}
 
 Judgement judgeWithoutEnd(const JudgeInput& input) {
   const Observation& seen = input.evidence.seen;
   if (refusedToRun(seen.end)) {
+    // It says so before it records anything; a run that began and ends so is not skipped.
+    if (seen.end.code == kExitUnsupported && seen.log.events.empty())
+      return {Verdict::kSkipped, refusalOf(input.evidence.logTail)};
     const std::string why = seen.end.code == kExitBadInput ? "bad input: " : "the environment: ";
     return {Verdict::kError, why + join(input.evidence.logTail, "; ")};
   }
@@ -48,7 +59,7 @@ bool brokeItsRecord(const Observation& seen) {
 }
 
 bool refusedToRun(const ChildEnd& end) {
-  return !end.signalled && (end.code == kExitBadInput || end.code == kExitEnvironment);
+  return !end.signalled && kExitBadInput <= end.code && end.code <= kExitUnsupported;
 }
 
 Judgement judge(const JudgeInput& input) {

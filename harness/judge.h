@@ -31,7 +31,8 @@ Judgement judge(const JudgeInput& input);
 /// scenario, and can be held against a golden.
 bool completed(const Observation& seen);
 
-/// The runner's exit codes for bad input (2) and a missing environment (3): it refused to run.
+/// The runner's exit codes for bad input (2), a missing environment (3) and a scenario that this machine cannot express
+/// (4): it refused to run.
 bool refusedToRun(const ChildEnd& end);
 
 /// The event log cannot be read, and the child did not crash: the supervisor ended it for that, or it ended by itself.

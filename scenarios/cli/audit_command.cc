@@ -31,14 +31,14 @@ struct AuditResult {
   }
 };
 
-std::vector<harness::AuditCheck> auditEvents(const std::string& run) {
+harness::Evidence evidenceOf(const std::string& run) {
   harness::Evidence evidence;
-  evidence.topology = planOfRun(run).topology;
   evidence.seen.log = harness::readEvents(joinPath(run, harness::kEventsFile));
+  evidence.topology = harness::topologyOfRun(planOfRun(run).topology, evidence.events());
   evidence.memory = harness::loadMemoryReport(run);
   if (!evidence.seen.log.problem.empty()) throwBadInput(run, "the event log is broken: " + evidence.seen.log.problem);
   if (evidence.events().empty()) throwBadInput(run, "the run recorded no event");
-  return harness::auditRun(evidence);
+  return evidence;
 }
 
 class AuditCommand : public Command {
@@ -76,9 +76,10 @@ class AuditCommand : public Command {
     if (!contract_.empty())
       throwBadInput(contract_, "a run is audited by its own topology",
                     "leave --contract out, or name the run's traces: " + tracePath());
-    AuditResult result{auditEvents(paths_.front()), std::nullopt};
+    const harness::Evidence evidence = evidenceOf(paths_.front());
+    AuditResult result{harness::auditRun(evidence), std::nullopt};
     if (!fileExists(tracePath())) return result;
-    const harness::Contract contract = harness::contractOf(planOfRun(paths_.front()).topology);
+    const harness::Contract contract = harness::contractOf(evidence.topology);
     result.trace = harness::auditTrace(harness::loadTraces({tracePath()}), &contract);
     return result;
   }

@@ -24,6 +24,7 @@ struct RunOptions {
   std::string junit, markdown;
   bool keep = false;
   bool json = false;
+  bool allowSkipped = false;
 };
 
 class RunCommand : public Command {
@@ -35,10 +36,11 @@ class RunCommand : public Command {
     app.add_option("scenarios,--filter", options_.filters,
                    "whole names or globs; '*' crosses '/' (default: every scenario, with the twins)")
         ->type_name("GLOB");
-    app.add_option("--jobs", options_.jobs, "cases at a time")
-        ->type_name("N")
-        ->check(CLI::Range(1, 256))
-        ->capture_default_str();
+    jobs_ =
+        app.add_option("--jobs", options_.jobs, "cases at a time (default on cuda: 1, so that times mean something)")
+            ->type_name("N")
+            ->check(CLI::Range(1, 256))
+            ->capture_default_str();
     app.add_option("--shard", options_.shard, "the i-th of n parts of the selection")->type_name("i/n");
     app.add_option("--schedule", options_.token, "run the scenario of this token, with its seed")->type_name("TOKEN");
     app.add_option("--backend", options_.backend, "run the selection on these devices (default: each scenario's own)")
@@ -47,6 +49,7 @@ class RunCommand : public Command {
     app.add_option("--junit", options_.junit, "write JUnit XML here too")->type_name("FILE");
     app.add_option("--markdown", options_.markdown, "write the Markdown summary here too")->type_name("FILE");
     app.add_flag("--json", options_.json, "one JSON document on standard output, everything else on standard error");
+    app.add_flag("--allow-skipped", options_.allowSkipped, "exit 0 although this machine could not run every case");
     app.add_flag("--keep", options_.keep, "never remove this suite's folder (others go beyond 20 suites or 2 GiB)");
     places_.declareGoldens(app);
     places_.declareScenarios(app);
@@ -63,6 +66,9 @@ class RunCommand : public Command {
     std::vector<harness::CasePlan> plans;
     for (const Scenario& scenario : selected) plans.push_back(planOf(scenario));
     plans = harness::selectShard(plans, shard);
+    const bool onGpus =
+        std::any_of(selected.begin(), selected.end(), [](const Scenario& each) { return each.backend == "cuda"; });
+    if (onGpus && jobs_->count() == 0) options_.jobs = 1;
     return report(harness::runSuite(plans, suiteOptions()));
   }
 
@@ -90,10 +96,11 @@ class RunCommand : public Command {
   int report(const reports::SuiteResult& suite) const {
     printOut(options_.json ? reports::printJson(suite) : reports::printConsole(suite, {outputIsTerminal()}));
     if (harness::interrupted() != 0) return kExitInterrupted;
-    return reports::allAsExpected(suite) ? kExitAsExpected : kExitUnexpected;
+    return reports::allAsExpected(suite, options_.allowSkipped) ? kExitAsExpected : kExitUnexpected;
   }
 
   RunOptions options_;
+  CLI::Option* jobs_ = nullptr;
   Places places_;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "devices/kernel_cache.h"
+#include "devices/placement.h"
 #include "model/drafter.h"
 #include "model/instrument.h"
 #include "model/pipeline/run_monitor.h"
@@ -17,15 +18,18 @@ namespace redraft::scenarios {
 /// What a fault may reach. Everything outlives it.
 struct FaultSite {
   const Scenario& scenario;
-  const devices::Topology& topology;
-  devices::KernelCache& cache;  // before any thread uses it
-  model::RunMonitor& monitor;   // every wait of a fault goes through it
+  const devices::Topology& topology;  // in terms of the devices that the run has
+  devices::KernelCache& cache;        // before any thread uses it
+  model::RunMonitor& monitor;         // every wait of a fault goes through it
 };
 
 /// Does nothing wrong until a subclass says otherwise. Calls come from any thread; the caller's role, step and phase
 /// are in devices::currentOrigin().
 class Fault : public model::Instrument {
  public:
+  /// Before anything heavy is loaded. Throws Unsupported where this machine cannot express the fault: a case is
+  /// then SKIPPED, because a run that shows nothing would say nothing.
+  virtual void checkPlacement(const devices::Placement& placement) const {}
   /// Before the workers start.
   virtual void install(FaultSite& site) {}
   /// From the cache's hook, behind the event that records it.

@@ -16,6 +16,17 @@ class FirstUser {
  public:
   explicit FirstUser(std::string role) : role_(std::move(role)) {}
 
+  /// A handle is wrong for whoever has another context than the one who loaded it.
+  void checkPlacement(const devices::Placement& placement) const {
+    std::string together;
+    for (const devices::RoleDevice& entry : placement.logical().roles) {
+      if (entry.role == role_ || !isDrafter(entry.role)) continue;
+      if (!placement.together(role_, entry.role)) return;
+      together = entry.role;
+    }
+    if (!together.empty()) requireApart(placement, role_, together);
+  }
+
   void install(FaultSite& site) {
     site.topology.deviceOf(role_);  // throws when there is no such role
     monitor_ = &site.monitor;
@@ -45,12 +56,15 @@ class FirstUser {
   bool launched_ = false;
 };
 
-bool isDraftArtefact(const devices::CacheRequest& request) { return globMatch("*/draft_*", request.artefact); }
+bool isDraftArtefact(const devices::CacheRequest& request) {
+  return globMatch("attention_*/draft_*", request.artefact);
+}
 
 class SharedKernelCache : public Fault {
  public:
   explicit SharedKernelCache(const std::string& first) : first_(first) {}
 
+  void checkPlacement(const devices::Placement& placement) const override { first_.checkPlacement(placement); }
   void install(FaultSite& site) override {
     first_.install(site);
     site.cache.setKey(
@@ -68,6 +82,7 @@ class HalfFix : public Fault {
  public:
   explicit HalfFix(const std::string& first) : first_(first) {}
 
+  void checkPlacement(const devices::Placement& placement) const override { first_.checkPlacement(placement); }
   void install(FaultSite& site) override {
     first_.install(site);
     site.cache.setKey(devices::keyByPassedDevice());

@@ -4,12 +4,22 @@
 #include <cstdint>
 #include <string>
 
+#include "base/unsupported.h"
 #include "devices/origin.h"
+#include "devices/placement.h"
 
 namespace redraft::scenarios {
 
 inline bool calledBy(const std::string& role) { return devices::roleName(devices::currentOrigin().role) == role; }
 inline std::int64_t callingStep() { return devices::currentOrigin().step; }
-inline bool calledByADrafter() { return devices::roleName(devices::currentOrigin().role).rfind("drafter[", 0) == 0; }
+inline bool isDrafter(const std::string& role) { return role.rfind("drafter[", 0) == 0; }
+inline bool calledByADrafter() { return isDrafter(devices::roleName(devices::currentOrigin().role)); }
+
+/// For a fault that mixes up the devices of two roles.
+inline void requireApart(const devices::Placement& placement, const std::string& role, const std::string& other) {
+  if (!placement.together(role, other)) return;
+  throw Unsupported("needs 2 GPUs: " + role + " and " + other + " share GPU " +
+                    std::to_string(placement.physical().deviceOf(role)));
+}
 
 }  // namespace redraft::scenarios

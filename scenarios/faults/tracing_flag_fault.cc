@@ -19,6 +19,16 @@ class ProcessTracingFlag : public devices::TracingFlag {
   std::atomic<bool> tracing_{false};
 };
 
+bool isAttention(const std::string& artefact) { return artefact.rfind("attention_", 0) == 0; }
+
+/// Forward attention for another head dim: what compiles on a GPU, where attention is bfloat16 alone.
+std::string otherHeadDimOf(const std::string& artefact) {
+  const std::size_t at = artefact.find("/d") + 2, end = artefact.find('/', at);
+  REDRAFT_CHECK(end != std::string::npos, "an artefact's name holds its head dim");
+  return "attention_forward/d" + std::string(artefact.substr(at, end - at) == "64" ? "32" : "64") +
+         artefact.substr(end);
+}
+
 /// Any specialisation that no call of this run asks for.
 std::string newShapeOf(const std::string& artefact) {
   const std::size_t at = artefact.find("/f32/");
@@ -44,6 +54,7 @@ class TracingFlagFault : public Fault {
     site.topology.deviceOf(calls_);
     monitor_ = &site.monitor;
     cache_ = &site.cache;
+    onGpus_ = site.scenario.backend == "cuda";
     if (processWide_) site.cache.setTracingFlag(std::make_unique<ProcessTracingFlag>());
   }
 
@@ -53,7 +64,7 @@ class TracingFlagFault : public Fault {
   }
 
   void cacheEvent(devices::CacheEvent event, const devices::CacheRequest& request) override {
-    if (event == devices::CacheEvent::kHit && calledBy(compiles_)) lastHit_ = request;
+    if (event == devices::CacheEvent::kHit && calledBy(compiles_) && isAttention(request.artefact)) lastHit_ = request;
     if (!meeting_) return;
     if (event == devices::CacheEvent::kCompileBegin && calledBy(compiles_)) compileUntilCalled();
     if (event == devices::CacheEvent::kHit && calledBy(calls_)) markCalled();
@@ -90,8 +101,8 @@ class TracingFlagFault : public Fault {
   void meetNewShape() {
     REDRAFT_CHECK(!lastHit_.artefact.empty(), "the compiling role had a warm kernel before the step of the meeting");
     devices::CacheRequest request = lastHit_;
+    request.artefact = onGpus_ ? otherHeadDimOf(request.artefact) : newShapeOf(request.artefact);
     const bool backward = request.artefact.find("backward") != std::string::npos;
-    request.artefact = newShapeOf(request.artefact);
     cache_->get(request, backward ? "attention_backward" : "attention_forward");
   }
 
@@ -114,6 +125,7 @@ class TracingFlagFault : public Fault {
   const bool processWide_;
   model::RunMonitor* monitor_ = nullptr;
   devices::KernelCache* cache_ = nullptr;
+  bool onGpus_ = false;
   devices::CacheRequest lastHit_;  // of the compiling role, whose calls follow each other
   std::atomic<bool> meeting_{false};
   std::string inside_;  // these three under the monitor's lock

@@ -18,6 +18,7 @@ class DeviceMixUp {
     parameters.finish();
   }
 
+  void checkPlacement(const devices::Placement& placement) const { requireApart(placement, role_, insteadOf_); }
   void install(const FaultSite& site) {
     site.topology.deviceOf(role_);  // throws when there is no such role
     wrong_ = site.topology.deviceOf(insteadOf_);
@@ -33,6 +34,7 @@ class DeviceMixUp {
 class MaskOnOtherDevice : public Fault {
  public:
   explicit MaskOnOtherDevice(JsonReader parameters) : mixUp_(std::move(parameters)) {}
+  void checkPlacement(const devices::Placement& placement) const override { mixUp_.checkPlacement(placement); }
   void install(FaultSite& site) override { mixUp_.install(site); }
   int blockMaskDevice(int tensorDevice) const override { return mixUp_.answer(tensorDevice); }
 
@@ -43,6 +45,7 @@ class MaskOnOtherDevice : public Fault {
 class RecomputeOnOtherDevice : public Fault {
  public:
   explicit RecomputeOnOtherDevice(JsonReader parameters) : mixUp_(std::move(parameters)) {}
+  void checkPlacement(const devices::Placement& placement) const override { mixUp_.checkPlacement(placement); }
   void install(FaultSite& site) override { mixUp_.install(site); }
   int recomputeDevice(int forwardDevice) const override { return mixUp_.answer(forwardDevice); }
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/pinned_environment.h"
+#include "base/unsupported.h"
 #include "scenarios/runner/commands.h"
 #include "scenarios/runner/crash_handler.h"
 #include "scenarios/runner/throw_trace.h"
@@ -28,6 +29,9 @@ int runAction(const redraft::scenarios::Chosen& chosen, char** argv) {
   try {
     redraft::restartPinned(argv, chosen.threads);
     return chosen.action();
+  } catch (const redraft::Unsupported& error) {
+    redraft::log(redraft::LogLevel::kError, error.what());
+    return 4;
   } catch (const redraft::Error& error) {
     redraft::log(redraft::LogLevel::kError, error.what());
     return exitCode(error.kind());

@@ -317,5 +317,33 @@ TEST(AttributionTest, ACrashWithoutAStackShowsTheLastWordsOfTheRunner) {
   EXPECT_EQ(findings[0].details, evidence.logTail);
 }
 
+TEST(TopologyOfRunTest, IsInTermsOfTheDevicesThatTheEventsName) {
+  devices::Topology planned;
+  planned.deviceCount = 8;
+  planned.roles = {{"drafter[0]", 6}, {"drafter[1]", 7}, {"target[0]", 0}};
+  planned.copyEdges = {{0, 6}, {0, 7}};
+  RunBegin begin;
+  std::vector<Event> events(1);
+  events[0].body = begin;
+  EXPECT_EQ(topologyOfRun(planned, events).copyEdges, planned.copyEdges);
+  begin.placement = {0, 1, 0, 1, 0, 1, 0, 1};
+  events[0].body = begin;
+  const devices::Topology placed = topologyOfRun(planned, events);
+  EXPECT_EQ(placed.deviceOf("drafter[1]"), 1);
+  EXPECT_TRUE(placed.allowsCopy(0, 1));
+  EXPECT_FALSE(placed.allowsCopy(1, 0));
+  begin.placement = {0};
+  events[0].body = begin;
+  EXPECT_THROW(topologyOfRun(planned, events), Error);
+  EXPECT_EQ(topologyOfRun(planned, {}).copyEdges, planned.copyEdges);
+}
+
+TEST(TopologyOfRunTest, ThePlacementTravelsInTheRecord) {
+  RunBegin begin;
+  EXPECT_FALSE(recordToJson(begin).contains("placement"));
+  begin.placement = {0, 0};
+  EXPECT_EQ(recordFromJson<RunBegin>(recordToJson(begin), "event").placement, (std::vector<int>{0, 0}));
+}
+
 }  // namespace
 }  // namespace redraft::harness

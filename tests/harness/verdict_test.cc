@@ -75,6 +75,18 @@ TEST(VerdictTest, ARunThatFailsForAReasonFails) {
 
 TEST(VerdictTest, ARunThatFailsForNoReasonIsAnError) { expectError(resultOf({"begin", "end failed"}), "no reason"); }
 
+TEST(VerdictTest, AScenarioThatThisMachineCannotExpressIsSkippedWithTheReason) {
+  const CaseResult result = resultOf({"say redraft: error: needs 2 GPUs: a and b share GPU 0", "exit 4"});
+  EXPECT_EQ(result.verdict, Verdict::kSkipped) << enumName(result.verdict);
+  EXPECT_EQ(result.reason, "needs 2 GPUs: a and b share GPU 0");
+  EXPECT_TRUE(result.findings.empty());
+  EXPECT_FALSE(result.asExpected());
+}
+
+TEST(VerdictTest, ARunThatBeganIsNeverSkipped) {
+  expectError(resultOf({"begin", "train", "files", "say needs 2 GPUs", "exit 4"}), "needs 2 GPUs");
+}
+
 TEST(VerdictTest, ARefusalOfTheRunnerIsAnErrorWithItsWords) {
   expectError(resultOf({"say scenario.resolved.json:3: no such fault", "exit 2"}), "no such fault");
   expectError(resultOf({"say no memory", "exit 3"}), "the environment");

@@ -1,0 +1,60 @@
+#include "devices/placement.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+
+namespace redraft::devices {
+namespace {
+
+std::vector<int> itself(int count) {
+  std::vector<int> devices(static_cast<std::size_t>(count));
+  std::iota(devices.begin(), devices.end(), 0);
+  return devices;
+}
+
+Topology place(const Topology& logical, const std::vector<int>& devices) {
+  const auto at = [&](int device) { return devices.at(static_cast<std::size_t>(device)); };
+  Topology physical;
+  physical.deviceCount = devices.empty() ? 0 : *std::max_element(devices.begin(), devices.end()) + 1;
+  physical.peerAccess = logical.peerAccess;
+  for (const RoleDevice& entry : logical.roles) physical.roles.push_back({entry.role, at(entry.device)});
+  for (const auto& [from, to] : logical.copyEdges) {
+    if (!physical.allowsCopy(at(from), at(to))) physical.copyEdges.emplace_back(at(from), at(to));
+  }
+  return physical;
+}
+
+}  // namespace
+
+Placement::Placement(Topology logical, std::vector<int> devices)
+    : logical_(std::move(logical)), physical_(place(logical_, devices)), devices_(std::move(devices)) {}
+
+Placement::Placement(Topology logical) : Placement(logical, itself(logical.deviceCount)) {}
+
+Placement Placement::onGpus(Topology logical, int gpus) {
+  REDRAFT_CHECK(gpus > 0, "a placement needs a GPU");
+  std::vector<int> devices = itself(logical.deviceCount);
+  for (int& device : devices) device %= gpus;
+  return {std::move(logical), std::move(devices)};
+}
+
+Placement Placement::recorded(Topology logical, const std::vector<int>& devices) {
+  if (devices.empty()) return Placement(std::move(logical));
+  const bool valid =
+      devices.size() == static_cast<std::size_t>(logical.deviceCount) &&
+      std::all_of(devices.begin(), devices.end(), [](int device) { return 0 <= device && device < 4096; });
+  if (!valid) {
+    throwBadInput("placement", "not a device for each of the topology's " + std::to_string(logical.deviceCount),
+                  "the record is of another scenario: run it again");
+  }
+  return {std::move(logical), devices};
+}
+
+bool Placement::together(const std::string& role, const std::string& other) const {
+  return logical_.deviceOf(role) != logical_.deviceOf(other) && physical_.deviceOf(role) == physical_.deviceOf(other);
+}
+
+}  // namespace redraft::devices
