@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <tuple>
+#include <vector>
 
 namespace redraft::model {
 
@@ -39,6 +40,8 @@ void adamwStep(at::Tensor& master, at::Tensor& m, at::Tensor& v, const at::Tenso
 
 /// Σ x² in float64 in a fixed pairwise order. Returns a CPU double.
 double sumOfSquares(const at::Tensor& x);
+/// The same of each tensor; waits for their device once.
+std::vector<double> sumsOfSquares(const std::vector<at::Tensor>& tensors);
 
 /// out = a + b elementwise float32; the node of the pairwise gradient tree.
 at::Tensor addExact(const at::Tensor& a, const at::Tensor& b);

@@ -108,6 +108,17 @@ double sumOfSquares(const at::Tensor& x) {
   return op.call(x).item<double>();
 }
 
+std::vector<double> sumsOfSquares(const std::vector<at::Tensor>& tensors) {
+  static const auto op = findOperator<at::Tensor(const at::Tensor&)>("redraft::sum_of_squares");
+  at::AutoDispatchBelowADInplaceOrView guard;
+  std::vector<at::Tensor> sums;
+  sums.reserve(tensors.size());
+  for (const at::Tensor& tensor : tensors) sums.push_back(op.call(tensor));
+  if (sums.empty()) return {};
+  const at::Tensor host = at::stack(sums).cpu();
+  return {host.const_data_ptr<double>(), host.const_data_ptr<double>() + host.numel()};
+}
+
 at::Tensor addExact(const at::Tensor& a, const at::Tensor& b) {
   static const auto op = findOperator<at::Tensor(const at::Tensor&, const at::Tensor&)>("redraft::add_exact");
   at::AutoDispatchBelowADInplaceOrView guard;

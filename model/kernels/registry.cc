@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/keep.h"
+#include "model/kernels/gpu_ops.h"
 
 namespace redraft::model {
 namespace {
@@ -33,6 +34,7 @@ void ensureOperatorsRegistered() {
     registerCrossEntropy(library);
     registerOptimizer(library);
     registerBlockMask(library);
+    gpu::registerOps(library);
     return true;
   }();
 }
