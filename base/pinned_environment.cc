@@ -19,6 +19,9 @@ const std::map<std::string, std::string> pinnedEnvironment(int threads) {
       {"MKL_CBWR", "COMPATIBLE"},
       {"MKL_DYNAMIC", "FALSE"},
       {"OMP_DYNAMIC", "FALSE"},
+      // Without it cuBLAS's split sums depend on what else runs (LibTorch refuses deterministic products then).
+      {"CUBLAS_WORKSPACE_CONFIG", ":4096:8"},
+      {"NVIDIA_TF32_OVERRIDE", "0"},
       {"OMP_NUM_THREADS", count},
       {"MKL_NUM_THREADS", count},
   };

@@ -1,6 +1,7 @@
 #pragma once
-// The environment under which CPU results are equal bit for bit on any x86-64 machine with AVX2. LibTorch, MKL, oneDNN
-// and OpenMP read it once, when they are loaded, so it is set before a program starts, never inside it.
+// The environment under which CPU results are equal bit for bit on any x86-64 machine with AVX2, and GPU results on any
+// of one numerics class. LibTorch, MKL, oneDNN, cuBLAS and OpenMP read it once, when they are loaded, so it is set
+// before a program starts, never inside it.
 
 #include <map>
 #include <string>

@@ -31,12 +31,15 @@ std::string fileNamePart(const std::string& text) {
 }  // namespace
 
 std::string NumericsClass::name() const {
+  const std::string threads = fields.contains("threads") ? "-t" + fileNamePart(field(fields, "threads")) : "";
   return fileNamePart(field(fields, "device")) + "-" + fileNamePart(field(fields, "isa")) + "-torch" +
-         fileNamePart(field(fields, "libtorch")) + "-t" + fileNamePart(field(fields, "threads")) + "-k" +
-         fileNamePart(field(fields, "kernels")) + "-" + hashFields(fields);
+         fileNamePart(field(fields, "libtorch")) + threads + "-k" + fileNamePart(field(fields, "kernels")) + "-" +
+         hashFields(fields);
 }
 
 std::string PerformanceClass::name() const {
+  if (fields.contains("gpu"))
+    return fileNamePart(field(fields, "gpu")) + "-" + fileNamePart(field(fields, "gpus")) + "g-" + hashFields(fields);
   return fileNamePart(field(fields, "cpu")) + "-" + fileNamePart(field(fields, "cores")) + "c-" + hashFields(fields);
 }
 

@@ -14,16 +14,18 @@ namespace redraft::golden {
 
 /// Key of the numbers. Two runs of one class must be equal bit for bit; runs of two classes are not compared.
 struct NumericsClass {
-  std::map<std::string, std::string> fields;  // isa, libtorch, threads, mkl, onednn, kernels, device
+  /// CPU: isa, libtorch, threads, mkl, onednn, kernels, device. GPU: isa, multiprocessors, driver, runtime, cublas,
+  /// cudnn, libtorch, kernels, device.
+  std::map<std::string, std::string> fields;
 
-  /// File name: "cpu-avx2-torch2.11.0-t1-k1-1a2b3c4d", the last part a hash of all fields.
+  /// File name: "cpu-avx2-torch2.11.0-t1-k1-1a2b3c4d", the last part a hash of all fields; on a GPU without the "t1".
   std::string name() const;
   bool operator==(const NumericsClass&) const = default;
 };
 
 /// Key of the times: the machine.
 struct PerformanceClass {
-  std::map<std::string, std::string> fields;  // cpu, cores, memory_gib
+  std::map<std::string, std::string> fields;  // cpu, cores, memory_gib; or gpu, gpus
 
   std::string name() const;
   bool operator==(const PerformanceClass&) const = default;

@@ -70,6 +70,9 @@ void readHeader(JsonReader& reader, Record& record) {
   }
   record.scenario = reader.string("scenario");
   record.numericsClass.fields = stringFields(reader.object("numerics_class"));
+  // Of GPUs the runner alone knows.
+  if (reader.has("performance_class"))
+    record.performanceClass = PerformanceClass{stringFields(reader.object("performance_class"))};
 }
 
 void readMetrics(const std::string& folder, Record& record) {
@@ -162,7 +165,7 @@ void readMemory(const std::string& folder, Record& record) {
 
 void readEnvironment(const std::string& folder, Record& record) {
   const std::string path = joinPath(folder, "environment.json");
-  if (!fileExists(path)) return;
+  if (!fileExists(path) || record.performanceClass) return;
   const JsonDocument document = JsonDocument::load(path, JsonDocument::Comments::kRefuse);
   JsonReader reader(document);
   if (!reader.has("performance_class")) return;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/exact_math.h"
 #include "base/philox.h"
+#include "model/device_copy.h"
 
 namespace redraft::model {
 
@@ -141,7 +142,7 @@ BlockPlan BlockPlan::to(at::Device device) const {
   BlockPlan moved = *this;
   for (at::Tensor* tensor : {&moved.anchors.positions, &moved.anchors.keep, &moved.blockIds, &moved.positions,
                              &moved.labels, &moved.valid, &moved.weights}) {
-    *tensor = tensor->to(device);
+    *tensor = upload(*tensor, device);
   }
   return moved;
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "model/checkpoint.h"
+#include "model/device_copy.h"
 #include "model/instrument.h"
 #include "model/kernels/ops.h"
 #include "model/role.h"
@@ -35,13 +36,14 @@ DraftMasks makeDraftMasks(const DrafterConfig& config, const at::Tensor& anchors
                           std::int64_t context) {
   const PhaseScope phase(devices::Phase::kMaskBuild);
   const at::Device device = maskDevice(anchors.device());
-  const at::Tensor where = anchors.to(device);
-  const at::Tensor kept = keep.to(device);
+  const at::Tensor where = copyTo(anchors, device);
+  const at::Tensor kept = copyTo(keep, device);
   const auto& sliding = config.slidingLayers;
   DraftMasks masks;
   if (std::find(sliding.begin(), sliding.end(), false) != sliding.end())
     masks.full = makeDraftMask(where, kept, context, config.blockSize, 0);
   if (config.anySliding()) masks.sliding = makeDraftMask(where, kept, context, config.blockSize, config.slidingWindow);
+  orderAfter(device, anchors.device());
   return masks;
 }
 

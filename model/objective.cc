@@ -54,6 +54,14 @@ SlotResults scoreByChunks(const at::Tensor& hidden, const TargetHead& head, cons
   return {at::cat(losses), at::cat(argmaxes), at::cat(probabilities)};
 }
 
+/// Sums from each slot to the last. LibTorch's cumsum on GPUs is not deterministic; the few slots are added one by one.
+at::Tensor suffixSums(const at::Tensor& x) {
+  if (!x.is_cuda()) return x.flip({-1}).cumsum(-1).flip({-1});
+  std::vector<at::Tensor> slots = x.unbind(-1);
+  for (std::size_t k = slots.size(); k > 1; --k) slots[k - 2] = slots[k - 2] + slots[k - 1];
+  return at::stack(slots, -1);
+}
+
 double ratio(double numerator, double denominator) { return denominator == 0 ? 0.0 : numerator / denominator; }
 
 }  // namespace
@@ -87,16 +95,23 @@ double LossSums::loss() const { return ratio(numerator, denominator); }
 double LossSums::accuracy() const { return ratio(correct, valid); }
 double LossSums::acceptanceLength() const { return blocks == 0 ? 0.0 : 1.0 + acceptedSlots / blocks; }
 
-LossSums Objective::sums(const BlockPlan& plan, LossType type) const {
-  const at::Tensor values = at::cat({numerator.detach().view({1}), hitSums}).cpu();
-  const auto read = values.accessor<double, 1>();
-  LossSums sums;
+LossSums PendingSums::read() const {
+  if (!values.defined()) return known;
+  const at::Tensor host = values.cpu();
+  const auto read = host.accessor<double, 1>();
+  LossSums sums = known;
   sums.numerator = read[0];
-  sums.denominator = type == LossType::kDflash ? plan.weightSum : static_cast<double>(plan.batch());
   sums.correct = read[1];
-  sums.valid = static_cast<double>(plan.validCount);
   sums.acceptedSlots = read[2];
-  sums.blocks = static_cast<double>(plan.keptBlocks);
+  return sums;
+}
+
+PendingSums Objective::pending(const BlockPlan& plan, LossType type) const {
+  PendingSums sums;
+  sums.values = at::cat({numerator.detach().view({1}), hitSums});
+  sums.known.denominator = type == LossType::kDflash ? plan.weightSum : static_cast<double>(plan.batch());
+  sums.known.valid = static_cast<double>(plan.validCount);
+  sums.known.blocks = static_cast<double>(plan.keptBlocks);
   return sums;
 }
 
@@ -127,7 +142,7 @@ at::Tensor dpaceWeights(LossType type, const at::Tensor& labelProbability, const
   const at::Tensor confidence = (labelProbability - 1.0).mul_(mask).mul_(1.0 - kDpaceAlpha).add_(1.0);
   const at::Tensor product = confidence.cumprod(-1);
   if (type == LossType::kDpaceCumulativeConfidence) return product.mul(mask);
-  const at::Tensor tail = (product * mask).flip({-1}).cumsum(-1).flip({-1});
+  const at::Tensor tail = suffixSums(product * mask);
   if (type == LossType::kDpaceContinuationValue) return tail.div(product).mul_(mask);
   return tail.mul(mask);
 }

@@ -50,13 +50,22 @@ struct LossSums {
   double acceptanceLength() const;
 };
 
+/// The sums of a batch while the device still works on them.
+struct PendingSums {
+  at::Tensor values;  // float64 [3] there: numerator, correct, acceptedSlots; undefined where all is known
+  LossSums known;     // the others
+
+  /// Waits for the device, once.
+  LossSums read() const;
+};
+
 /// The differentiable part, and the sums. D-PACE's weights are detached.
 struct Objective {
   at::Tensor numerator;  // 0-dim float64 on the device of `hidden`
   at::Tensor hitSums;    // float64 [2]: correct, acceptedSlots; not yet read back
 
-  /// Waits for the device, once.
-  LossSums sums(const BlockPlan& plan, LossType type) const;
+  PendingSums pending(const BlockPlan& plan, LossType type) const;
+  LossSums sums(const BlockPlan& plan, LossType type) const { return pending(plan, type).read(); }
 };
 
 /// hidden [B, N·b, H]: the drafter's output. plan: on its device. The calling thread's current device is that device.

@@ -27,7 +27,7 @@ double LearningRate::at(std::int64_t step) const {
 
 double globalNorm(const std::vector<at::Tensor>& gradients) {
   double sum = 0;
-  for (const at::Tensor& gradient : gradients) sum += sumOfSquares(gradient);
+  for (const double squares : sumsOfSquares(gradients)) sum += squares;
   return std::sqrt(sum);
 }
 

@@ -32,9 +32,9 @@ at::Tensor draftHidden(const Drafter& drafter, const TargetHead& head, const at:
   return drafter.forward(contextFeature, head.embed(plan.blockIds), plan.positions, masks);
 }
 
-MicroBatchResult trainMicroBatch(const Drafter& drafter, const TargetHead& head, const at::Tensor& contextFeature,
-                                 const BlockPlan& plan, const ObjectiveOptions& options) {
-  if (plan.blocks() == 0) return {emptySums(plan, options.type), zeroGradients(drafter)};
+PendingMicroBatch startMicroBatch(const Drafter& drafter, const TargetHead& head, const at::Tensor& contextFeature,
+                                  const BlockPlan& plan, const ObjectiveOptions& options) {
+  if (plan.blocks() == 0) return {{at::Tensor(), emptySums(plan, options.type)}, zeroGradients(drafter)};
   const at::Tensor hidden = draftHidden(drafter, head, contextFeature, plan);
   Objective objective;
   {
@@ -42,11 +42,18 @@ MicroBatchResult trainMicroBatch(const Drafter& drafter, const TargetHead& head,
     objective = evaluateObjective(hidden, head, plan, options);
   }
   const PhaseScope phase(devices::Phase::kBackward);
-  MicroBatchResult result;
+  PendingMicroBatch result;
   result.gradients = torch::autograd::grad({objective.numerator}, drafter.parameters());
   for (at::Tensor& gradient : result.gradients) gradient = gradient.to(at::kFloat);
-  result.sums = objective.sums(plan, options.type);
+  result.sums = objective.pending(plan, options.type);
   return result;
+}
+
+MicroBatchResult trainMicroBatch(const Drafter& drafter, const TargetHead& head, const at::Tensor& contextFeature,
+                                 const BlockPlan& plan, const ObjectiveOptions& options) {
+  PendingMicroBatch started = startMicroBatch(drafter, head, contextFeature, plan, options);
+  const PhaseScope phase(devices::Phase::kBackward);
+  return {started.sums.read(), std::move(started.gradients)};
 }
 
 LossSums evaluateMicroBatch(const Drafter& drafter, const TargetHead& head, const at::Tensor& contextFeature,

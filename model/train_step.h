@@ -18,6 +18,16 @@ struct MicroBatchResult {
   std::vector<at::Tensor> gradients;  // of sums.numerator, float32, in the order of the drafter's parameters
 };
 
+/// The same while the device still works on it.
+struct PendingMicroBatch {
+  PendingSums sums;
+  std::vector<at::Tensor> gradients;
+};
+
+/// As trainMicroBatch() below, without waiting for the device.
+PendingMicroBatch startMicroBatch(const Drafter& drafter, const TargetHead& head, const at::Tensor& contextFeature,
+                                  const BlockPlan& plan, const ObjectiveOptions& options);
+
 /// contextFeature [B, S, K · H], plan, head and drafter on one device, which is the calling thread's current one. The
 /// drafter's .grad fields are not touched. A plan without blocks gives zeros.
 MicroBatchResult trainMicroBatch(const Drafter& drafter, const TargetHead& head, const at::Tensor& contextFeature,

@@ -17,7 +17,7 @@ struct GpuDevice {
 };
 
 struct TorchCudaAbout {
-  std::string runtime, cudnn, nccl;  // versions, "13.0"
+  std::string driver, runtime, cublas, cudnn, nccl;  // versions, "13.0"; driver: the newest CUDA that it runs
   std::vector<GpuDevice> devices;
 };
 

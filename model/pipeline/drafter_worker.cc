@@ -92,6 +92,7 @@ Feature DrafterWorker::takeFeature(const MicroBatchRef& ref, RoleSample& sample)
 DrafterWorker::Share DrafterWorker::trainShare(std::int64_t step) {
   Share share;
   GradientTree tree(shared_.plan.microBatches());
+  std::vector<PendingSums> pending;
   for (const MicroBatchRef& ref : shared_.plan.ofDrafter(index_, step)) {
     const Feature feature = takeFeature(ref, share.sample);
     const Stopwatch busy(share.sample.busySeconds);
@@ -102,10 +103,16 @@ DrafterWorker::Share DrafterWorker::trainShare(std::int64_t step) {
       contextFeature = feature.contextFeature.receive(device_).front();
       plan = feature.plan.to(device_);
     }
-    const MicroBatchResult result = trainMicroBatch(drafter_, head_, contextFeature, plan, shared_.options.objective);
+    PendingMicroBatch result = startMicroBatch(drafter_, head_, contextFeature, plan, shared_.options.objective);
     tree.add({0, ref.index, layout_.flatten(result.gradients)}, combineGradients);
-    share.sums.push_back(result.sums);
+    pending.push_back(std::move(result.sums));
     share.sample.tokens += feature.tokens;
+  }
+  {
+    // Once the device has all of the step's work: a wait a micro-batch would leave it idle.
+    const Stopwatch busy(share.sample.busySeconds);
+    const PhaseScope phase(devices::Phase::kBackward);
+    for (const PendingSums& sums : pending) share.sums.push_back(sums.read());
   }
   share.nodes = tree.take();
   return share;
@@ -134,7 +141,8 @@ StepMetrics DrafterWorker::update(at::Tensor gradient, std::int64_t step) {
   metrics.gradNorm = globalNorm(gradients);
   if (index_ == 0) {
     digests_.clear();
-    for (std::size_t i = 0; i < gradients.size(); ++i) digests_.push_back(digestGradient(gradients[i], i));
+    const std::vector<at::Tensor> host = layout_.views(gradient.to(at::kCPU));  // one copy, not one a parameter
+    for (std::size_t i = 0; i < host.size(); ++i) digests_.push_back(digestGradient(host[i], i));
   }
   if (shared_.options.clip > 0) clipByGlobalNorm(gradients, metrics.gradNorm, shared_.options.clip);
   metrics.learningRate = shared_.options.learningRate.at(step);

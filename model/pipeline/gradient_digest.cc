@@ -1,5 +1,7 @@
 #include "model/pipeline/gradient_digest.h"
 
+#include <ATen/ATen.h>
+
 #include <cmath>
 #include <string_view>
 
@@ -62,6 +64,14 @@ GradientDigest digestGradient(const at::Tensor& gradient, std::uint64_t paramete
 
 std::string hashTensors(const std::vector<at::Tensor>& tensors) {
   Hasher hasher;
+  if (!tensors.empty() && tensors.front().is_cuda()) {
+    // The same bytes in one copy: each of many small ones would wait for the stream.
+    std::vector<at::Tensor> bytes;
+    for (const at::Tensor& tensor : tensors) bytes.push_back(tensor.detach().contiguous().view(-1).view(at::kByte));
+    const at::Tensor host = at::cat(bytes).to(at::kCPU);
+    hasher.update(host.const_data_ptr(), host.nbytes());
+    return hasher.digest();
+  }
   for (const at::Tensor& tensor : tensors) {
     const at::Tensor host = onHost(tensor);
     hasher.update(host.const_data_ptr(), host.nbytes());

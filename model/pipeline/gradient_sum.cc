@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "model/device_copy.h"
 #include "model/instrument.h"
 #include "model/kernels/ops.h"
 
@@ -59,7 +60,7 @@ at::Tensor GradientSum::reduceSlice(int member, const std::vector<Share>& shares
     for (std::size_t i = 0; i < vectors.size(); ++i) {
       const std::int64_t low = bound(vectors[i].numel(), member);
       const std::int64_t high = bound(vectors[i].numel(), member + 1);
-      tree.add({share.levels[i], share.positions[i], vectors[i].narrow(0, low, high - low).to(device)},
+      tree.add({share.levels[i], share.positions[i], copyTo(vectors[i].narrow(0, low, high - low), device)},
                combineGradients);
     }
   }
@@ -87,7 +88,7 @@ at::Tensor GradientSum::reduce(int member, std::vector<GradientTree::Node> nodes
     for (int m = 0; m < members_; ++m) {
       const HandOff& slice = (*slices)[static_cast<std::size_t>(m)];
       slice.acquire(device);
-      sum.narrow(0, bound(size, m), bound(size, m + 1) - bound(size, m)).copy_(slice.tensors().front());
+      copyInto(sum.narrow(0, bound(size, m), bound(size, m + 1) - bound(size, m)), slice.tensors().front());
     }
   }
   instrument().syncPoint(SyncPoint::kCollectiveLeave, step);

@@ -17,7 +17,7 @@ class HandOff {
   explicit HandOff(std::vector<at::Tensor> tensors);
 
   /// The tensors where they are, for reading on their own device.
-  const std::vector<at::Tensor>& tensors() const { return tensors_; }
+  const std::vector<at::Tensor>& tensors() const { return *tensors_; }
 
   /// On the taker's thread: makes its current stream on `device` wait until the tensors are ready, and keeps the
   /// giver's allocator from handing their memory out again before what that stream does next with them is done.
@@ -26,7 +26,7 @@ class HandOff {
   std::vector<at::Tensor> receive(at::Device device) const;
 
  private:
-  std::vector<at::Tensor> tensors_;
+  std::shared_ptr<const std::vector<at::Tensor>> tensors_;  // null: an empty hand-off
   std::shared_ptr<c10::Event> ready_;
 };
 

@@ -1,6 +1,8 @@
 #include "model/pipeline/pipeline.h"
 
 #include <c10/core/DeviceGuard.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <functional>
 #include <list>
@@ -68,6 +70,9 @@ class RoleThreads {
   void runRole(const std::string& role, at::Device device, const std::function<void()>& body) noexcept {
     try {
       const c10::OptionalDeviceGuard guard(device.is_cpu() ? std::optional<at::Device>() : device);
+      c10::OptionalStreamGuard stream;
+      if (shared_.options.ownStreams && !device.is_cpu())
+        stream.reset_stream(c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device));
       shared_.observer.roleBegan(role, device);
       body();
       shared_.observer.roleEnded(role, device);

@@ -41,6 +41,9 @@ struct PipelineOptions {
   AdamWOptions adamw;
   at::ScalarType dtype = at::kFloat;
   std::int64_t queueDepth = 1;
+  /// Every role works on a stream of its own, out of the backend's pool: several may share a device. Otherwise on its
+  /// device's default stream.
+  bool ownStreams = false;
   std::int64_t checkpointEvery = 0;  // steps; 0: never
   std::string checkpointFolder;
   std::string configuration;  // what a checkpoint must have been made with

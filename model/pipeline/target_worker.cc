@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "model/device_copy.h"
 #include "model/instrument.h"
 #include "model/role.h"
 
@@ -49,7 +50,7 @@ void TargetWorker::produce(const MicroBatchRef& ref) {
     }
     const PhaseScope phase(devices::Phase::kTargetForward);
     feature.contextFeature =
-        HandOff({target_.contextFeature(batch.ids.to(device_), shared_.models.drafterConfig.targetLayerIds)});
+        HandOff({target_.contextFeature(upload(batch.ids, device_), shared_.models.drafterConfig.targetLayerIds)});
   }
   sample.tokens = feature.tokens;
   shared_.samples.add(ref.step, name_, sample);

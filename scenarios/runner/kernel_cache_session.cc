@@ -11,14 +11,18 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/log.h"
+#include "base/unsupported.h"
 #include "devices/context_guard.h"
 #include "devices/cuda_loader.h"
+#include "devices/nvrtc.h"
 #include "devices/sim/sim_driver.h"
 #include "golden/run_files.h"
 #include "model/kernels/gpu_attention.h"
+#include "model/kernels/gpu_ops.h"
 #include "model/pipeline/run_record.h"
 #include "model/role.h"
 #include "scenarios/runner/attention_probe.h"
+#include "scenarios/runner/numerics.h"
 #include "scenarios/runner/run_events.h"
 #include "scenarios/runner/session_parts.h"
 
@@ -33,10 +37,8 @@ std::unique_ptr<devices::Driver> startDriver(const Scenario& scenario, const dev
   }
   std::unique_ptr<devices::Driver> driver = devices::loadCudaDriver({.topology = topology});
   if (driver->deviceCount() < topology.deviceCount) {
-    throw Error(ErrorKind::kEnvironment, "topology.devices",
-                "the scenario asks for " + std::to_string(topology.deviceCount) + " devices, and this machine has " +
-                    std::to_string(driver->deviceCount()),
-                "run it on a machine with as many GPUs, or on \"backend\": \"sim\"");
+    throw Unsupported("needs " + std::to_string(topology.deviceCount) + " GPUs: this machine has " +
+                      std::to_string(driver->deviceCount()));
   }
   return driver;
 }
@@ -72,13 +74,13 @@ class KernelCacheSession {
   }
 
   int run(const std::string& token) {
-    events_->begin(scenario_, token);
+    events_->begin(scenario_, token, devices::Placement(topology_));
     model::setInstrument(events_.get());
     driver_->log().setSink([this](const devices::LogRecord& record) { events_->driverCall(record); });
     cache_.setHook([this](devices::CacheEvent event, const devices::CacheRequest& request) {
       events_->cacheEvent(event, request);
     });
-    model::RunRecord record(options_.folder, metricsHeader(scenario_), {"attention.out"});
+    model::RunRecord record(options_.folder, metricsHeader(scenario_, classes()), {"attention.out"});
     outputs_.resize(topology_.roles.size());
     std::vector<std::thread> threads;
     for (std::size_t i = 0; i < topology_.roles.size(); ++i) {
@@ -94,6 +96,17 @@ class KernelCacheSession {
   }
 
  private:
+  /// On a GPU nothing but our own kernel runs.
+  RunClasses classes() const {
+    if (scenario_.backend == "sim") return {cpuNumericsClass("sim", scenario_.threads), {}};
+    const std::string isa = "sm_" + std::to_string(devices::cudaArchitecture(*driver_, 0));
+    return {{{"device", "cuda"},
+             {"isa", isa},
+             {"nvrtc", devices::Nvrtc::open().version()},
+             {"kernels", std::to_string(model::gpu::kKernelsVersion)}},
+            {}};
+  }
+
   /// A drafter, from its context's begin to its end.
   void work(int drafter, model::RunRecord& record) {
     const devices::RoleDevice& role = topology_.roles[static_cast<std::size_t>(drafter)];

@@ -10,7 +10,6 @@
 #include "model/checkpoint.h"
 #include "model/pipeline/micro_batch_plan.h"
 #include "model/pipeline/pretrain.h"
-#include "model/sim/sim_backend.h"
 
 namespace redraft::scenarios {
 
@@ -60,11 +59,11 @@ model::EvaluationOptions takePrompts(const Scenario& scenario, std::vector<model
   return options;
 }
 
-std::vector<at::Device> devicesOf(const Scenario& scenario, const std::string& role) {
+std::vector<at::Device> devicesOf(const Scenario& scenario, const RunBackend& backend, const std::string& role) {
   std::vector<at::Device> devices;
   const auto found = scenario.topology.roles.find(role);
   if (found == scenario.topology.roles.end()) return devices;
-  for (const int device : found->second) devices.push_back(model::simDevice(device));
+  for (const int device : found->second) devices.push_back(backend.device(device));
   return devices;
 }
 
@@ -76,11 +75,12 @@ model::LossType lossType(const Scenario& scenario) {
   return *type;
 }
 
-model::PipelineOptions pipelineOptions(const Scenario& scenario, const std::string& folder) {
+model::PipelineOptions pipelineOptions(const Scenario& scenario, const std::string& folder, const RunBackend& backend) {
   const TrainingSpec& training = scenario.training;
   model::PipelineOptions options;
-  options.targets = devicesOf(scenario, "target");
-  options.drafters = devicesOf(scenario, "drafter");
+  options.targets = devicesOf(scenario, backend, "target");
+  options.drafters = devicesOf(scenario, backend, "drafter");
+  options.ownStreams = backend.ownStreams();
   options.steps = training.steps;
   options.batch.seed = scenario.seed;
   options.batch.microBatches = training.microBatches;
@@ -111,9 +111,8 @@ model::DataFormat dataFormat(const std::string& name) {
   return name == "tokens" ? model::DataFormat::kTokens : model::DataFormat::kText;
 }
 
-Materials loadMaterials(const Scenario& scenario, const std::string& folder) {
+Materials loadMaterials(const Scenario& scenario, const std::string& folder, const RunBackend& backend) {
   Materials materials;
-  materials.topology = scenario.topology.resolve();
   loadTarget(scenario, folder, materials.models);
   loadDrafter(scenario, materials.models);
   model::DataOptions data;
@@ -126,7 +125,7 @@ Materials loadMaterials(const Scenario& scenario, const std::string& folder) {
                            std::to_string(dataset.unsupervised) + " without two adjacent supervised tokens left out, " +
                            std::to_string(dataset.cut) + " cut to " + std::to_string(data.sequenceLength) + " tokens");
   materials.samples = std::move(dataset.samples);
-  materials.options = pipelineOptions(scenario, folder);
+  materials.options = pipelineOptions(scenario, folder, backend);
   // Throws when a role is missing or a drafter would get nothing.
   const model::MicroBatchPlan fits(scenario.training.microBatches, scenario.topology.workers("target"),
                                    scenario.topology.workers("drafter"));

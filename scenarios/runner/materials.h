@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/pipeline/pipeline.h"
+#include "scenarios/runner/run_backend.h"
 #include "scenarios/spec/scenario.h"
 
 namespace redraft::scenarios {
@@ -14,11 +15,10 @@ struct Materials {
   std::vector<model::Sample> samples;  // those that are trained on
   model::PipelineModels models;
   model::PipelineOptions options;
-  devices::Topology topology;
 };
 
-/// Paths of the scenario are relative to `folder`. Devices are `sim`'s; the backend must be registered.
-Materials loadMaterials(const Scenario& scenario, const std::string& folder);
+/// Paths of the scenario are relative to `folder`. Devices are the backend's, which is open.
+Materials loadMaterials(const Scenario& scenario, const std::string& folder, const RunBackend& backend);
 
 /// What a checkpoint is bound to: the configuration hash.
 model::DataFormat dataFormat(const std::string& name);

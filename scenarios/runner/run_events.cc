@@ -1,5 +1,6 @@
 #include "scenarios/runner/run_events.h"
 
+#include <c10/util/Exception.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -93,6 +94,9 @@ harness::ExceptionSeen describe(const std::exception_ptr& error) {
     seen.status = static_cast<int>(refused.status());
     seen.call = refused.call();
     seen.device = refused.device();
+  } catch (const c10::AcceleratorError& failed) {  // CUDA's own number, as the driver calls have it
+    seen.what = failed.what();
+    seen.status = failed.get_error_code();
   } catch (const std::exception& other) {
     seen.what = other.what();
   } catch (...) {
@@ -111,12 +115,13 @@ void RunEvents::write(harness::EventBody body) {
   writer_.write(headOf(devices::currentOrigin()), std::move(body));
 }
 
-void RunEvents::begin(const Scenario& scenario, const std::string& token) {
+void RunEvents::begin(const Scenario& scenario, const std::string& token, const devices::Placement& placement) {
   harness::RunBegin begin;
   begin.scenario = scenario.name;
   begin.pid = ::getpid();
   begin.backend = scenario.backend;
   begin.token = token;
+  if (placement.devices() != devices::Placement(placement.logical()).devices()) begin.placement = placement.devices();
   write(std::move(begin));
 }
 

@@ -21,7 +21,7 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
   /// devices are not simulated.
   RunEvents(const std::string& path, Fault& fault, devices::SimDriver* driver);
 
-  void begin(const Scenario& scenario, const std::string& token);
+  void begin(const Scenario& scenario, const std::string& token, const devices::Placement& placement);
   /// Throws, and writes nothing, when an earlier event could not be recorded (harness::EventWriter), why a role failed
   /// say: the record would have no reason.
   void end(bool completed, std::int64_t steps);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -12,16 +13,14 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/log.h"
-#include "devices/sim/sim_driver.h"
-#include "golden/run_files.h"
 #include "harness/trace/driver_trace.h"
 #include "model/checkpoint.h"
 #include "model/kernels/attention.h"
-#include "model/sim/sim_backend.h"
 #include "scenarios/faults/fault.h"
 #include "scenarios/runner/kernel_cache_session.h"
 #include "scenarios/runner/materials.h"
 #include "scenarios/runner/numerics.h"
+#include "scenarios/runner/run_backend.h"
 #include "scenarios/runner/run_events.h"
 #include "scenarios/runner/session_parts.h"
 
@@ -29,74 +28,32 @@ namespace redraft::scenarios {
 
 namespace {
 
-/// The driver of this process. It outlives every tensor and autograd's threads, so it is never destroyed.
-devices::SimDriver& startDriver(const Scenario& scenario, const devices::Topology& topology) {
-  devices::SimOptions options;
-  options.topology = topology;
-  devices::SimDriver& driver = *devices::makeSimDriver(std::move(options)).release();
-  model::SimBackendOptions backend;
-  backend.strictness = scenario.strict == "all-ops" ? model::Strictness::kAllOps : model::Strictness::kRawLaunch;
-  model::registerSim(driver, backend);
-  return driver;
-}
-
-/// Peer access as the topology says: on between all devices that roles use; off, and the driver confirms it.
-void setPeerAccess(devices::Driver& driver, const devices::Topology& topology) {
-  for (const devices::RoleDevice& from : topology.roles) {
-    for (const devices::RoleDevice& to : topology.roles) {
-      if (from.device == to.device) continue;
-      bool can = false;
-      devices::check(driver.canAccessPeer(from.device, to.device, &can), "canAccessPeer", from.device);
-      if (can != topology.peerAccess) {
-        throw Error(ErrorKind::kEnvironment, "topology.peer",
-                    "device " + std::to_string(from.device) + (can ? " can" : " cannot") + " access device " +
-                        std::to_string(to.device) + ", and the scenario asks for the opposite");
-      }
-      if (!can) continue;
-      const devices::Status status = driver.enablePeerAccess(from.device, to.device);
-      if (status != devices::Status::kPeerAccessAlreadyEnabled) devices::check(status, "enablePeerAccess", from.device);
-    }
-  }
-}
-
 std::vector<std::string> parameterNames(const model::DrafterConfig& config) {
   std::vector<std::string> names;
   for (const model::ParameterSpec& spec : model::drafterParameters(config)) names.push_back(spec.name);
   return names;
 }
 
-void writeMemory(const std::string& folder, devices::SimDriver& driver) {
-  golden::MemoryReport report;
-  for (int device = 0; device < driver.deviceCount(); ++device) {
-    devices::MemoryInfo info;
-    devices::check(driver.memoryInfo(device, &info), "memoryInfo", device);
-    report.devices.push_back({device, info.live, info.peak, info.segments, info.allocations});
-  }
-  for (const devices::RoleMemory& entry : driver.roleMemory()) {
-    report.roles[devices::roleName(entry.role)][std::to_string(entry.device)] = entry.bytes;
-  }
-  writeFileAtomically(joinPath(folder, "memory.json"), pretty(recordToJson(report)));
-}
-
 class Session {
  public:
-  Session(const Scenario& scenario, const RunOptions& options, Materials materials, devices::SimDriver& driver)
+  Session(const Scenario& scenario, const RunOptions& options, RunBackend& backend, std::unique_ptr<Fault> fault)
       : scenario_(scenario),
         options_(options),
-        materials_(std::move(materials)),
-        driver_(driver),
+        backend_(backend),
+        driver_(backend.driver()),
+        materials_(loadMaterials(scenario, options.folder, backend)),
         monitor_(std::chrono::milliseconds(static_cast<std::int64_t>(2000 * scenario.limits.hangSeconds))),
-        cache_(driver, model::compileAttention),
-        fault_(makeFault(scenario)) {
+        cache_(driver_, backend.compiler()),
+        fault_(std::move(fault)) {
     configureCache(cache_, scenario.kernelCache);
     model::setCompiledAttention(scenario.kernelCache.compiled);
     model::setKernelCache(&cache_);
-    FaultSite site{scenario_, materials_.topology, cache_, monitor_};
+    FaultSite site{scenario_, backend_.placement().physical(), cache_, monitor_};
     fault_->install(site);
     if (options.resume)
       from_ = model::newestRunCheckpoint(materials_.options.checkpointFolder, materials_.options.configuration);
     claimFolder(options);
-    events_ = std::make_unique<RunEvents>(eventsPath(options), *fault_, &driver);
+    events_ = std::make_unique<RunEvents>(eventsPath(options), *fault_, backend_.simulated());
   }
 
   ~Session() {
@@ -106,7 +63,7 @@ class Session {
   }
 
   int run(const std::string& token) {
-    events_->begin(scenario_, token);
+    events_->begin(scenario_, token, backend_.placement());
     model::setInstrument(events_.get());
     for (const devices::LogRecord& record : driver_.log().records()) recorder_.add(record);  // contexts made so far
     driver_.log().setSink([this](const devices::LogRecord& record) {
@@ -117,7 +74,7 @@ class Session {
       events_->cacheEvent(event, request);
     });
     const bool completed = train();
-    harness::writeTraceFolder(recorder_.trace(::getpid()), joinPath(options_.folder, "trace"));
+    if (backend_.logsAll()) harness::writeTraceFolder(recorder_.trace(::getpid()), joinPath(options_.folder, "trace"));
     events_->end(completed, steps_);
     return completed ? 0 : 1;
   }
@@ -125,8 +82,8 @@ class Session {
  private:
   bool train() {
     try {
-      setPeerAccess(driver_, materials_.topology);
-      model::RunRecord record(options_.folder, metricsHeader(scenario_),
+      backend_.setPeerAccess();
+      model::RunRecord record(options_.folder, metricsHeader(scenario_, backend_.classes()),
                               parameterNames(materials_.models.drafterConfig));
       bool completed = true;
       try {
@@ -138,7 +95,12 @@ class Session {
       }
       steps_ = record.steps();
       record.writeDigests();
-      if (!driver_.poisoned()) writeMemory(options_.folder, driver_);
+      if (backend_.poisoned()) {
+        if (completed) throw Error(ErrorKind::kDevice, "devices", "after the last step they refuse every call");
+        return false;
+      }
+      writeFileAtomically(joinPath(options_.folder, "memory.json"), pretty(recordToJson(backend_.memory())));
+      if (completed) backend_.confirmPeerAccess();
       return completed;
     } catch (...) {
       events_->exception(std::current_exception());
@@ -149,8 +111,9 @@ class Session {
 
   const Scenario& scenario_;
   const RunOptions& options_;
+  RunBackend& backend_;
+  devices::Driver& driver_;
   Materials materials_;
-  devices::SimDriver& driver_;
   model::RunMonitor monitor_;
   devices::KernelCache cache_;
   std::unique_ptr<Fault> fault_;
@@ -166,9 +129,14 @@ int runScenario(const Scenario& scenario, const RunOptions& options) {
   settleNumerics(scenario.threads);
   const std::string token = readToken(scenario, options.folder);
   if (scenario.workload == "kernel-cache") return runKernelCache(scenario, options, token);
-  devices::SimDriver& driver = startDriver(scenario, scenario.topology.resolve());
-  Session session(scenario, options, loadMaterials(scenario, options.folder), driver);
-  return session.run(token);
+  RunBackend& backend = startBackend(scenario);
+  std::unique_ptr<Fault> fault = makeFault(scenario);
+  fault->checkPlacement(backend.placement());
+  backend.open();
+  const int code = Session(scenario, options, backend, std::move(fault)).run(token);
+  // On a poisoned process LibTorch's destructors would end what has its record whole by a signal.
+  if (backend.simulated() == nullptr && backend.poisoned()) std::_Exit(code);
+  return code;
 }
 
 }  // namespace redraft::scenarios

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "scenarios/runner/numerics.h"
 
 namespace redraft::scenarios {
 
@@ -40,11 +39,10 @@ std::string readToken(const Scenario& scenario, const std::string& folder) {
   return token;
 }
 
-Json metricsHeader(const Scenario& scenario) {
-  std::map<std::string, std::string> fields = numericsFields();
-  fields["threads"] = std::to_string(scenario.threads);
-  fields["device"] = scenario.backend;
-  return {{"scenario", scenario.name}, {"numerics_class", fields}};
+Json metricsHeader(const Scenario& scenario, const RunClasses& classes) {
+  Json header = {{"scenario", scenario.name}, {"numerics_class", classes.numerics}};
+  if (!classes.performance.empty()) header["performance_class"] = classes.performance;
+  return header;
 }
 
 void configureCache(devices::KernelCache& cache, const KernelCacheSpec& spec) {

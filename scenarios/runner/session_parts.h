@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "devices/kernel_cache.h"
+#include "scenarios/runner/run_backend.h"
 #include "scenarios/runner/run_session.h"
 #include "scenarios/spec/scenario.h"
 
@@ -18,7 +19,7 @@ void claimFolder(const RunOptions& options);
 std::string readToken(const Scenario& scenario, const std::string& folder);
 
 /// First line of metrics.jsonl.
-Json metricsHeader(const Scenario& scenario);
+Json metricsHeader(const Scenario& scenario, const RunClasses& classes);
 /// Key and load mode, before the fault is installed.
 void configureCache(devices::KernelCache& cache, const KernelCacheSpec& spec);
 std::string messageOf(const std::exception_ptr& error);

@@ -13,7 +13,6 @@ class Checker {
   Checker(const Scenario& scenario, const PlaceOf& placeOf) : scenario_(scenario), placeOf_(placeOf) {}
 
   void all() const {
-    backend();
     if (trains()) {
       for (const char* role : {"target", "drafter"}) {
         roleIsThere(role);
@@ -36,11 +35,6 @@ class Checker {
   }
 
   bool trains() const { return scenario_.workload == "training"; }
-
-  void backend() const {
-    require(scenario_.backend == "sim" || !trains(), "/backend", "training runs on simulated devices alone so far",
-            "write \"backend\": \"sim\", or \"workload\": \"kernel-cache\"");
-  }
 
   void roleIsThere(const std::string& role) const {
     const TopologySpec& topology = scenario_.topology;

@@ -166,6 +166,16 @@ TEST(RunnerKernelCacheTest, AMachineWithoutAGpuIsExit3WithARemedy) {
   EXPECT_FALSE(fileExists(folder / "events.jsonl"));
 }
 
+TEST(RunnerCudaTest, TrainingWithoutAGpuIsExit3WithARemedyAndNoRecord) {
+  if (devices::whyNoCuda().empty()) GTEST_SKIP() << "this machine has a GPU";
+  for (const char* name : {"single-drafter", "dual-drafter/shared-kernel-cache"}) {
+    const RunFolder folder(shipped(name), [](Scenario& s) { s.backend = "cuda"; });
+    EXPECT_TRUE(exitedWith(folder.run(), 3)) << folder.log();
+    EXPECT_NE(folder.log().find("remedy: "), std::string::npos) << folder.log();
+    EXPECT_FALSE(fileExists(folder / "events.jsonl"));
+  }
+}
+
 TEST(RunnerFaultTest, ASharedHandleIsRefusedInTheSecondDrafter) {
   for (const char* name : {"dual-drafter/shared-kernel-cache", "dual-drafter/half-fix"}) {
     const RunFolder folder(shipped(name));

@@ -1,0 +1,141 @@
+// GPUs: our driver interface over CUDA's, and LibTorch's CUDA half, both on the primary context of each GPU. Neither is
+// linked; both are opened here.
+#include <ATen/Context.h>
+#include <c10/core/CachingDeviceAllocator.h>
+
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "base/keep.h"
+#include "base/unsupported.h"
+#include "devices/context_guard.h"
+#include "devices/cuda_loader.h"
+#include "model/cuda/torch_cuda.h"
+#include "model/device_copy.h"
+#include "model/kernels/gpu_attention.h"
+#include "scenarios/runner/numerics.h"
+#include "scenarios/runner/run_backend.h"
+
+namespace redraft::scenarios {
+namespace {
+
+using devices::Status;
+
+/// A driver first, to know how many GPUs there are; then one that knows the topology in their terms.
+devices::Placement placeOnGpus(const devices::Topology& logical) {
+  return devices::Placement::onGpus(logical, devices::loadCudaDriver({.topology = logical})->deviceCount());
+}
+
+class CudaRunBackend final : public RunBackend {
+ public:
+  explicit CudaRunBackend(const Scenario& scenario)
+      : RunBackend(placeOnGpus(scenario.topology.resolve())),
+        driver_(devices::loadCudaDriver({.topology = placement().physical()})) {
+    for (const devices::RoleDevice& entry : placement().physical().roles) used_.insert(entry.device);
+  }
+
+  devices::Driver& driver() override { return *driver_; }
+
+  void open() override {
+    if (placement().physical().peerAccess) forPeers([this](int from, int to) { requirePeers(from, to); });
+    about_ = model::loadTorchCuda().about();
+    settleGpuNumerics();
+    at::globalContext().lazyInitDevice(at::kCUDA);
+    model::setStagedCopies(!placement().physical().peerAccess);
+  }
+
+  at::Device device(int logical) const override {
+    return {at::kCUDA, static_cast<c10::DeviceIndex>(placement().device(logical))};
+  }
+  devices::KernelCache::Compiler compiler() override {
+    return model::gpuAttentionCompiler(
+        devices::cudaArchitecture(*driver_, *used_.begin()),
+        std::make_shared<devices::ArtefactStore>(devices::ArtefactStore::defaultFolder()));
+  }
+  RunClasses classes() const override {
+    GpuFacts facts{about_.driver, about_.runtime, about_.cublas, about_.cudnn, {}};
+    for (const int device : used_) {
+      const model::GpuDevice& gpu = about_.devices.at(static_cast<std::size_t>(device));
+      facts.gpus.push_back({gpu.name, gpu.architecture, gpu.multiprocessors});
+    }
+    return {gpuNumericsClass(facts), gpuPerformanceClass(facts)};
+  }
+  bool ownStreams() const override { return true; }
+  bool logsAll() const override { return false; }  // LibTorch's launches and copies do not go through our driver
+
+  void setPeerAccess() override {
+    forPeers([this](int from, int to) { placement().physical().peerAccess ? enable(from, to) : expectOff(from, to); });
+  }
+  void confirmPeerAccess() override {
+    if (!placement().physical().peerAccess) forPeers([this](int from, int to) { expectOff(from, to); });
+  }
+
+  bool poisoned() override {
+    try {
+      for (const int device : used_) {
+        const devices::ContextGuard guard(*driver_, device);
+        if (driver_->synchronizeContext() != Status::kSuccess) return true;
+      }
+      return false;
+    } catch (const devices::DeviceError&) {
+      return true;  // it does not even bind a context
+    }
+  }
+
+  golden::MemoryReport memory() override {
+    using c10::CachingAllocator::StatType;
+    constexpr auto kAll = static_cast<std::size_t>(StatType::AGGREGATE);
+    golden::MemoryReport report;  // which role took what is not known: LibTorch's allocator does not ask
+    for (const int device : used_) {
+      const auto stats = c10::getDeviceAllocator(at::kCUDA)->getDeviceStats(static_cast<c10::DeviceIndex>(device));
+      const auto &bytes = stats.allocated_bytes.at(kAll), &allocations = stats.allocation.at(kAll);
+      report.devices.push_back({device, bytes.current, bytes.peak, allocations.current, allocations.allocated});
+    }
+    return report;
+  }
+
+ private:
+  template <class Action>
+  void forPeers(Action action) const {
+    for (const int from : used_)
+      for (const int to : used_)
+        if (from != to) action(from, to);
+  }
+
+  void requirePeers(int from, int to) {
+    bool can = false;
+    devices::check(driver_->canAccessPeer(from, to, &can), "canAccessPeer", from);
+    if (!can) {
+      throw Unsupported("needs peer access: GPU " + std::to_string(from) + " cannot access GPU " + std::to_string(to));
+    }
+  }
+
+  void enable(int from, int to) {
+    const Status status = driver_->enablePeerAccess(from, to);
+    if (status != Status::kPeerAccessAlreadyEnabled) devices::check(status, "enablePeerAccess", from);
+  }
+
+  /// Turning off what is off is refused with 705: the answer proves that it was.
+  void expectOff(int from, int to) {
+    const Status status = driver_->disablePeerAccess(from, to);
+    if (status == Status::kPeerAccessNotEnabled) return;
+    devices::check(status, "disablePeerAccess", from);
+    throw Error(ErrorKind::kEnvironment, "topology.peer",
+                "peer access from GPU " + std::to_string(from) + " to GPU " + std::to_string(to) +
+                    " was on, and the scenario asks for off",
+                "something in this process turned it on; LibTorch does at a direct copy between two GPUs");
+  }
+
+  const std::unique_ptr<devices::Driver> driver_;
+  std::set<int> used_;  // GPUs that a role is on
+  model::TorchCudaAbout about_;
+};
+
+}  // namespace
+
+RunBackend& startCudaBackend(const Scenario& scenario) {
+  return keepForProcess<RunBackend>(std::make_unique<CudaRunBackend>(scenario));
+}
+
+}  // namespace redraft::scenarios

@@ -1,0 +1,70 @@
+#pragma once
+// The devices that a run trains on: the one place where the runner knows simulated devices from GPUs. A backend is
+// started once a process and never destroyed, because autograd's threads and tensors of theirs outlive main().
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <string>
+
+#include "devices/kernel_cache.h"
+#include "devices/placement.h"
+#include "devices/sim/sim_driver.h"
+#include "golden/run_files.h"
+#include "scenarios/spec/scenario.h"
+
+namespace redraft::scenarios {
+
+/// What its results and its times depend on (golden::NumericsClass, golden::PerformanceClass). `performance` is empty
+/// where the machine says all: environment.json then holds it.
+struct RunClasses {
+  std::map<std::string, std::string> numerics, performance;
+};
+
+class RunBackend {
+ public:
+  virtual ~RunBackend() = default;
+
+  /// Known from the start, before open().
+  const devices::Placement& placement() const { return placement_; }
+  virtual devices::Driver& driver() = 0;
+  /// Null where devices are not simulated.
+  virtual devices::SimDriver* simulated() { return nullptr; }
+
+  /// Makes LibTorch work on the devices and settles what their numbers depend on; seconds on a GPU. Before the first
+  /// tensor. Throws Error(kEnvironment) with the remedy, and Unsupported where the topology's peer access cannot
+  /// be had.
+  virtual void open() = 0;
+
+  // After open().
+  virtual at::Device device(int logical) const = 0;
+  virtual devices::KernelCache::Compiler compiler() = 0;
+  virtual RunClasses classes() const = 0;
+  /// Several roles may share a device: each gets a stream.
+  virtual bool ownStreams() const = 0;
+  /// Whether the driver's log shows all that the devices did, so that a trace is made of it.
+  virtual bool logsAll() const = 0;
+
+  /// Peer access as the topology says. Throws DeviceError, and Error(kEnvironment) where it is on and was to be off.
+  virtual void setPeerAccess() = 0;
+  /// After the last step: access that was to be off still is. Throws Error(kEnvironment) otherwise.
+  virtual void confirmPeerAccess() = 0;
+  /// Every call on the devices now fails (an illegal address, say). Waits for what runs.
+  virtual bool poisoned() = 0;
+  virtual golden::MemoryReport memory() = 0;
+
+ protected:
+  explicit RunBackend(devices::Placement placement) : placement_(std::move(placement)) {}
+
+ private:
+  const devices::Placement placement_;
+};
+
+/// The backend that the scenario names; its driver runs, LibTorch knows nothing of it yet. Throws Error(kEnvironment)
+/// with the remedy where the machine has no such devices.
+RunBackend& startBackend(const Scenario& scenario);
+
+RunBackend& startSimBackend(const Scenario& scenario);   // sim_run_backend.cc
+RunBackend& startCudaBackend(const Scenario& scenario);  // cuda_run_backend.cc
+
+}  // namespace redraft::scenarios
