@@ -1,6 +1,8 @@
 #include <CLI/CLI.hpp>
+#include <optional>
 
 #include "base/error.h"
+#include "golden/distance.h"
 #include "golden/golden.h"
 #include "reports/layout.h"
 #include "reports/result.h"
@@ -38,6 +40,12 @@ class CompareCommand : public Command {
   void declare(CLI::App& app) override {
     app.add_option("a", a_, "run folder, golden file, report.json or suite folder")->required()->type_name("A");
     app.add_option("b", b_, "likewise")->required()->type_name("B");
+    app.add_option(
+           "--within", within_,
+           "of two classes, a GPU and the CPU say: relative distances a step; exit 1 when the first step's exceed "
+           "this (docs/goldens.md, \"Across classes\")")
+        ->type_name("X")
+        ->check(CLI::PositiveNumber);
   }
 
   int run() override {
@@ -45,6 +53,7 @@ class CompareCommand : public Command {
     if (reportA != reportB)
       throwBadInput(reportA ? b_ : a_, "cannot be compared with a report",
                     "compare two reports, or two runs or goldens");
+    if (within_) return compareWithin();
     return reportA ? compareReports() : compareRecords();
   }
 
@@ -54,6 +63,16 @@ class CompareCommand : public Command {
     const golden::NumericsComparison numbers = golden::compareNumerics(a, b);
     printOut(golden::describe(numbers) + "\n" + golden::describe(golden::compareThroughput(a, b)) + "\n");
     return numbers.outcome == golden::Outcome::kEqual ? kExitAsExpected : kExitUnexpected;
+  }
+
+  /// Of the first step alone is a bound known: from the second on the parameters differ too.
+  int compareWithin() const {
+    const auto steps = golden::distances(golden::loadRecord(a_), golden::loadRecord(b_));
+    const double first = steps.front().largest();
+    const bool within = first <= *within_;
+    printOut(golden::describe(steps) + "first step: at most " + reports::formatNumber(first, 2) + " apart, " +
+             (within ? "within " : "more than ") + reports::formatNumber(*within_, 2) + "\n");
+    return within ? kExitAsExpected : kExitUnexpected;
   }
 
   int compareReports() const {
@@ -80,6 +99,7 @@ class CompareCommand : public Command {
   }
 
   std::string a_, b_;
+  std::optional<double> within_;
 };
 
 }  // namespace

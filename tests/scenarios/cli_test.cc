@@ -273,12 +273,32 @@ TEST_F(CliTest, AnAuditOfACleanRunExitsWithZeroAndNamesWhatItCannotSee) {
   EXPECT_EQ(redraft({"audit", latest("good"), "--contract", "x"}).code, 2);
 }
 
-TEST_F(CliTest, ABackendThatAScenarioCannotRunOnIsRefusedBeforeAnythingRuns) {
-  const Outcome refused = run({"good/twin", "--backend", "cuda"});
-  EXPECT_EQ(refused.code, 2);
-  expectPart(refused.err, "--backend cuda: good/twin");
-  expectPart(refused.err, "simulated devices alone");
-  EXPECT_EQ(run({"good/twin", "--backend", "rocm"}).code, 2);
+TEST_F(CliTest, AScenarioCanBeMovedToGpusAndToNothingElse) {
+  const Outcome moved = run({"good", "--backend", "cuda"});
+  EXPECT_EQ(moved.code, 0) << moved.err;
+  EXPECT_EQ(Json::parse(readFile(latest("good") + "/scenario.resolved.json", 1 << 20))["backend"], "cuda");
+  EXPECT_EQ(run({"good", "--backend", "rocm"}).code, 2);
+}
+
+TEST_F(CliTest, ASkippedCaseIsCountedAndFailsTheSuiteUnlessThatIsAllowed) {
+  scenario("elsewhere", "[\"say redraft: error: needs 2 GPUs: a and b share GPU 0\", \"exit 4\"]", "PASSED", "");
+  const Outcome strict = run({"elsewhere", "good"});
+  EXPECT_EQ(strict.code, 1);
+  expectPart(strict.out, "SKIPPED");
+  expectPart(strict.out, "needs 2 GPUs: a and b share GPU 0");
+  expectPart(strict.out, "2 cases: 1 as expected (1 PASSED, 1 SKIPPED), 1 skipped");
+  EXPECT_EQ(run({"elsewhere", "good", "--allow-skipped"}).code, 0);
+  EXPECT_EQ(run({"elsewhere", "bad", "--allow-skipped"}).code, run({"bad"}).code);
+}
+
+TEST_F(CliTest, RunsOfTwoClassesAreComparedByTheirDistance) {
+  ASSERT_EQ(run({"good"}).code, 0);
+  const std::string kept = folder_.root() + "/kept";
+  std::filesystem::copy(latest("good"), kept, std::filesystem::copy_options::recursive);
+  const Outcome near = redraft({"compare", kept, latest("good"), "--within", "1e-6"});
+  EXPECT_EQ(near.code, 0) << near.err;
+  expectPart(near.out, "first step: at most 0 apart, within 1e-06");
+  EXPECT_EQ(redraft({"compare", kept, latest("good"), "--within", "-1"}).code, 2);
 }
 
 TEST_F(CliTest, ADoctorSaysWhatIsMissing) {
