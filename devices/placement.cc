@@ -32,7 +32,7 @@ Topology place(const Topology& logical, const std::vector<int>& devices) {
 Placement::Placement(Topology logical, std::vector<int> devices)
     : logical_(std::move(logical)), physical_(place(logical_, devices)), devices_(std::move(devices)) {}
 
-Placement::Placement(Topology logical) : Placement(logical, itself(logical.deviceCount)) {}
+Placement::Placement(const Topology& logical) : Placement(logical, itself(logical.deviceCount)) {}
 
 Placement Placement::onGpus(Topology logical, int gpus) {
   REDRAFT_CHECK(gpus > 0, "a placement needs a GPU");
@@ -42,7 +42,7 @@ Placement Placement::onGpus(Topology logical, int gpus) {
 }
 
 Placement Placement::recorded(Topology logical, const std::vector<int>& devices) {
-  if (devices.empty()) return Placement(std::move(logical));
+  if (devices.empty()) return Placement(logical);
   const bool valid =
       devices.size() == static_cast<std::size_t>(logical.deviceCount) &&
       std::all_of(devices.begin(), devices.end(), [](int device) { return 0 <= device && device < 4096; });

@@ -12,7 +12,7 @@ namespace redraft::devices {
 class Placement {
  public:
   /// Every logical device is itself: simulated devices.
-  explicit Placement(Topology logical);
+  explicit Placement(const Topology& logical);
 
   /// Logical device i is GPU i % gpus (gpus ≥ 1): one a device where there are enough, and neighbours, as the drafters
   /// of a topology are, on different GPUs wherever there are two.
