@@ -31,10 +31,10 @@ std::string fileNamePart(const std::string& text) {
 }  // namespace
 
 std::string NumericsClass::name() const {
+  const std::string torch = fields.contains("libtorch") ? "-torch" + fileNamePart(field(fields, "libtorch")) : "";
   const std::string threads = fields.contains("threads") ? "-t" + fileNamePart(field(fields, "threads")) : "";
-  return fileNamePart(field(fields, "device")) + "-" + fileNamePart(field(fields, "isa")) + "-torch" +
-         fileNamePart(field(fields, "libtorch")) + threads + "-k" + fileNamePart(field(fields, "kernels")) + "-" +
-         hashFields(fields);
+  return fileNamePart(field(fields, "device")) + "-" + fileNamePart(field(fields, "isa")) + torch + threads + "-k" +
+         fileNamePart(field(fields, "kernels")) + "-" + hashFields(fields);
 }
 
 std::string PerformanceClass::name() const {

@@ -3,16 +3,13 @@
 #include <memory>
 
 #include "base/files.h"
+#include "base/version.h"
 #include "golden/run_files.h"
 #include "model/cuda/torch_cuda.h"
 #include "model/parity.h"
 #include "scenarios/runner/commands.h"
 #include "scenarios/runner/numerics.h"
 #include "scenarios/runner/run_session.h"
-
-#ifndef REDRAFT_COMMIT
-#define REDRAFT_COMMIT "unknown"
-#endif
 
 namespace redraft::scenarios {
 
@@ -35,7 +32,7 @@ void addAboutCommand(CLI::App& app, Chosen& chosen) {
   command->callback([&chosen] {
     chosen.action = [] {
       golden::RunnerAbout about;
-      about.commit = REDRAFT_COMMIT;
+      about.commit = commitText();
       about.numericsClass = numericsFields();
       std::cout << oneLine(recordToJson(about)) << '\n';
       return 0;
