@@ -94,6 +94,7 @@ class Supervision {
     ChildCommand command;
     command.arguments = options.wrapper;
     for (const std::string& each : {options.runner, std::string("run"), folder}) command.arguments.push_back(each);
+    command.arguments.insert(command.arguments.end(), options.options.begin(), options.options.end());
     command.environment = pinnedEnvironment(plan.threads);
     command.foreground = !options.wrapper.empty();
     return command;

@@ -29,6 +29,7 @@ using ProgressCallback = std::function<void(const RunProgress&)>;
 struct SupervisorOptions {
   std::string runner;                     // path of redraft-runner
   std::vector<std::string> wrapper = {};  // put before it: a debugger's command line
+  std::vector<std::string> options = {};  // of `redraft-runner run`, behind the folder
   std::chrono::milliseconds look{25};     // how often the event log is looked at
   std::chrono::milliseconds grace{2000};  // from one signal to the next, harsher one
   ProgressCallback onProgress;            // on the calling thread, at most every 200 ms

@@ -23,6 +23,7 @@ struct RunOptions {
   std::string out = "runs";
   std::string junit, markdown;
   bool keep = false;
+  bool capture = true;
   bool json = false;
   bool allowSkipped = false;
 };
@@ -45,6 +46,7 @@ class RunCommand : public Command {
     app.add_option("--schedule", options_.token, "run the scenario of this token, with its seed")->type_name("TOKEN");
     app.add_option("--backend", options_.backend, "run the selection on these devices (default: each scenario's own)")
         ->check(CLI::IsMember({"sim", "cuda"}));
+    app.add_flag("!--no-capture", options_.capture, "on cuda: do not capture what the devices do (no trace/)");
     app.add_option("--out", options_.out, "where run folders go")->type_name("DIR")->capture_default_str();
     app.add_option("--junit", options_.junit, "write JUnit XML here too")->type_name("FILE");
     app.add_option("--markdown", options_.markdown, "write the Markdown summary here too")->type_name("FILE");
@@ -89,6 +91,7 @@ class RunCommand : public Command {
     suite.keep = options_.keep;
     suite.files = {options_.junit, options_.markdown};
     suite.cases = places_.caseOptions();
+    if (!options_.capture) suite.cases.supervisor.options = {"--no-capture"};
     suite.terminal = errorIsTerminal();
     return suite;
   }

@@ -17,6 +17,7 @@
 #include "devices/nvrtc.h"
 #include "devices/sim/sim_driver.h"
 #include "golden/run_files.h"
+#include "harness/probe/captured_run.h"
 #include "model/kernels/gpu_attention.h"
 #include "model/kernels/gpu_ops.h"
 #include "model/pipeline/run_record.h"
@@ -56,6 +57,7 @@ class KernelCacheSession {
         options_(options),
         topology_(scenario.topology.resolve()),
         driver_(startDriver(scenario, topology_)),
+        capture_(scenario.backend == "cuda" && options.capture ? std::make_unique<harness::CapturedRun>() : nullptr),
         monitor_(std::chrono::milliseconds(static_cast<std::int64_t>(2000 * scenario.limits.hangSeconds))),
         cache_(*driver_, compilerFor(*driver_)),
         fault_(makeFault(scenario)),
@@ -91,6 +93,10 @@ class KernelCacheSession {
     if (!completed) log(LogLevel::kError, "the run failed: " + messageOf(monitor_.error()));
     record.writeDigests();
     writeMemory();
+    if (capture_) {
+      capture_->writeTo(joinPath(options_.folder, "trace"),
+                        completed ? harness::StopMode::kWaitForDevices : harness::StopMode::kAtOnce);
+    }
     events_->end(completed, record.steps());
     return completed ? 0 : 1;
   }
@@ -209,6 +215,7 @@ class KernelCacheSession {
     metrics.parametersHash = model::hashTensors(outputs_);
     record.add(metrics, {model::digestGradient(at::stack(outputs_).to(at::kFloat), 0)});
     recorded_ = step + 1;
+    if (capture_) capture_->flush(step);
     monitor_.changed();
   }
 
@@ -226,6 +233,7 @@ class KernelCacheSession {
   const RunOptions& options_;
   const devices::Topology topology_;
   std::unique_ptr<devices::Driver> driver_;
+  std::unique_ptr<harness::CapturedRun> capture_;  // before the first context
   model::RunMonitor monitor_;
   devices::KernelCache cache_;
   std::unique_ptr<Fault> fault_;

@@ -18,6 +18,7 @@ void addRunCommand(CLI::App& app, Chosen& chosen) {
   auto options = std::make_shared<RunOptions>();
   command->add_option("RUN", options->folder, "a folder with scenario.resolved.json and data/")->required();
   command->add_flag("--resume", options->resume, "go on from the folder's newest whole checkpoint");
+  command->add_flag("!--no-capture", options->capture, "leave no trace of CUDA devices: CUPTI is not opened");
   command->callback([options, &chosen] {
     // Read here, because the number of threads is part of the pinned environment.
     auto scenario =

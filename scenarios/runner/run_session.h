@@ -10,6 +10,7 @@ namespace redraft::scenarios {
 struct RunOptions {
   std::string folder;   // a run folder with scenario.resolved.json; all files go there
   bool resume = false;  // go on from its newest whole checkpoint
+  bool capture = true;  // on CUDA devices, leave their trace (harness/probe); simulated ones always do
 };
 
 /// Exit code: 0 completed, 1 failed (events.jsonl says why). Throws Error(kBadInput) for a folder that cannot be run,
