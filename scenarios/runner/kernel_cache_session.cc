@@ -57,7 +57,7 @@ class KernelCacheSession {
         options_(options),
         topology_(scenario.topology.resolve()),
         driver_(startDriver(scenario, topology_)),
-        capture_(scenario.backend == "cuda" && options.capture ? std::make_unique<harness::CapturedRun>() : nullptr),
+        capture_(startCapture(scenario, options)),
         monitor_(std::chrono::milliseconds(static_cast<std::int64_t>(2000 * scenario.limits.hangSeconds))),
         cache_(*driver_, compilerFor(*driver_)),
         fault_(makeFault(scenario)),
@@ -78,6 +78,7 @@ class KernelCacheSession {
   int run(const std::string& token) {
     events_->begin(scenario_, token, devices::Placement(topology_));
     model::setInstrument(events_.get());
+    if (capture_) events_->setStepHook([this](std::int64_t step) { capture_->flush(step); });
     driver_->log().setSink([this](const devices::LogRecord& record) { events_->driverCall(record); });
     cache_.setHook([this](devices::CacheEvent event, const devices::CacheRequest& request) {
       events_->cacheEvent(event, request);
@@ -93,10 +94,7 @@ class KernelCacheSession {
     if (!completed) log(LogLevel::kError, "the run failed: " + messageOf(monitor_.error()));
     record.writeDigests();
     writeMemory();
-    if (capture_) {
-      capture_->writeTo(joinPath(options_.folder, "trace"),
-                        completed ? harness::StopMode::kWaitForDevices : harness::StopMode::kAtOnce);
-    }
+    if (capture_) writeCapture(*capture_, options_, completed);
     events_->end(completed, record.steps());
     return completed ? 0 : 1;
   }
@@ -215,7 +213,6 @@ class KernelCacheSession {
     metrics.parametersHash = model::hashTensors(outputs_);
     record.add(metrics, {model::digestGradient(at::stack(outputs_).to(at::kFloat), 0)});
     recorded_ = step + 1;
-    if (capture_) capture_->flush(step);
     monitor_.changed();
   }
 

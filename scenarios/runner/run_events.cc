@@ -201,11 +201,12 @@ void RunEvents::roleFailed(const std::string& role, const std::exception_ptr& er
 
 void RunEvents::replicaReady(int drafter, const model::Drafter& replica) { fault_.replicaReady(drafter, replica); }
 
-void RunEvents::drafterStepped(int drafter, std::int64_t, double loss) {
+void RunEvents::drafterStepped(int drafter, std::int64_t step, double loss) {
   harness::StepDone done;
   done.loss = loss;
   done.drafter = drafter;
   write(done);
+  if (drafter == 0 && stepHook_) stepHook_(step);
 }
 
 void RunEvents::replicasCompared(std::int64_t, bool equal, const std::map<std::string, std::string>& hashes) {

@@ -3,7 +3,9 @@
 // recorded before the fault is asked, so that the last mark of a role that never comes back is there.
 
 #include <exception>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "devices/driver_log.h"
 #include "devices/kernel_cache.h"
@@ -27,6 +29,9 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
   void end(bool completed, std::int64_t steps);
   /// An error on a thread that no role owns.
   void exception(const std::exception_ptr& error);
+
+  /// Called when drafter 0 has done a step, on its thread.
+  void setStepHook(std::function<void(std::int64_t step)> hook) { stepHook_ = std::move(hook); }
 
   /// Sinks of the driver's log and of the kernel cache.
   void driverCall(const devices::LogRecord& record);
@@ -54,6 +59,7 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
   harness::EventWriter writer_;
   Fault& fault_;
   devices::SimDriver* const driver_;
+  std::function<void(std::int64_t)> stepHook_;
 };
 
 }  // namespace redraft::scenarios

@@ -36,7 +36,8 @@ std::vector<std::string> parameterNames(const model::DrafterConfig& config) {
 
 class Session {
  public:
-  Session(const Scenario& scenario, const RunOptions& options, RunBackend& backend, std::unique_ptr<Fault> fault)
+  Session(const Scenario& scenario, const RunOptions& options, RunBackend& backend, std::unique_ptr<Fault> fault,
+          std::unique_ptr<harness::CapturedRun> capture)
       : scenario_(scenario),
         options_(options),
         backend_(backend),
@@ -44,7 +45,8 @@ class Session {
         materials_(loadMaterials(scenario, options.folder, backend)),
         monitor_(std::chrono::milliseconds(static_cast<std::int64_t>(2000 * scenario.limits.hangSeconds))),
         cache_(driver_, backend.compiler()),
-        fault_(std::move(fault)) {
+        fault_(std::move(fault)),
+        capture_(std::move(capture)) {
     configureCache(cache_, scenario.kernelCache);
     model::setCompiledAttention(scenario.kernelCache.compiled);
     model::setKernelCache(&cache_);
@@ -73,7 +75,9 @@ class Session {
     cache_.setHook([this](devices::CacheEvent event, const devices::CacheRequest& request) {
       events_->cacheEvent(event, request);
     });
+    if (capture_) events_->setStepHook([this](std::int64_t step) { capture_->flush(step); });
     const bool completed = train();
+    if (capture_) writeCapture(*capture_, options_, completed);
     if (backend_.logsAll()) harness::writeTraceFolder(recorder_.trace(::getpid()), joinPath(options_.folder, "trace"));
     events_->end(completed, steps_);
     return completed ? 0 : 1;
@@ -117,6 +121,7 @@ class Session {
   model::RunMonitor monitor_;
   devices::KernelCache cache_;
   std::unique_ptr<Fault> fault_;
+  std::unique_ptr<harness::CapturedRun> capture_;  // null on simulated devices: recorder_ has their trace
   std::optional<model::RunCheckpoint> from_;
   std::unique_ptr<RunEvents> events_;
   harness::DriverTraceRecorder recorder_;
@@ -132,8 +137,9 @@ int runScenario(const Scenario& scenario, const RunOptions& options) {
   RunBackend& backend = startBackend(scenario);
   std::unique_ptr<Fault> fault = makeFault(scenario);
   fault->checkPlacement(backend.placement());
+  std::unique_ptr<harness::CapturedRun> capture = startCapture(scenario, options);
   backend.open();
-  const int code = Session(scenario, options, backend, std::move(fault)).run(token);
+  const int code = Session(scenario, options, backend, std::move(fault), std::move(capture)).run(token);
   // On a poisoned process LibTorch's destructors would end what has its record whole by a signal.
   if (backend.simulated() == nullptr && backend.poisoned()) std::_Exit(code);
   return code;

@@ -39,6 +39,16 @@ std::string readToken(const Scenario& scenario, const std::string& folder) {
   return token;
 }
 
+std::unique_ptr<harness::CapturedRun> startCapture(const Scenario& scenario, const RunOptions& options) {
+  if (scenario.backend != "cuda" || !options.capture) return nullptr;
+  return std::make_unique<harness::CapturedRun>();
+}
+
+void writeCapture(harness::CapturedRun& capture, const RunOptions& options, bool completed) {
+  capture.writeTo(joinPath(options.folder, "trace"),
+                  completed ? harness::StopMode::kWaitForDevices : harness::StopMode::kAtOnce);
+}
+
 Json metricsHeader(const Scenario& scenario, const RunClasses& classes) {
   Json header = {{"scenario", scenario.name}, {"numerics_class", classes.numerics}};
   if (!classes.performance.empty()) header["performance_class"] = classes.performance;

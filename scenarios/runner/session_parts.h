@@ -2,10 +2,12 @@
 // What the sessions of all workloads do alike.
 
 #include <exception>
+#include <memory>
 #include <string>
 
 #include "base/json.h"
 #include "devices/kernel_cache.h"
+#include "harness/probe/captured_run.h"
 #include "scenarios/runner/run_backend.h"
 #include "scenarios/runner/run_session.h"
 #include "scenarios/spec/scenario.h"
@@ -17,6 +19,12 @@ std::string eventsPath(const RunOptions& options);
 void claimFolder(const RunOptions& options);
 /// The folder's token. Throws Error(kBadInput) for one that is not this scenario's.
 std::string readToken(const Scenario& scenario, const std::string& folder);
+
+/// The capture of a run on CUDA devices; null where they are simulated, or it is not wanted. Before the run's first
+/// context. Throws Error(kEnvironment) with the remedy.
+std::unique_ptr<harness::CapturedRun> startCapture(const Scenario& scenario, const RunOptions& options);
+/// Ends it and writes trace/. What a run that failed has not finished is left untimed rather than waited for.
+void writeCapture(harness::CapturedRun& capture, const RunOptions& options, bool completed);
 
 /// First line of metrics.jsonl.
 Json metricsHeader(const Scenario& scenario, const RunClasses& classes);

@@ -87,6 +87,13 @@ TEST_F(CuptiCaptureTest, PassesTheCoverageGateOfTheAudit) {
   originHere = {};
 }
 
+TEST_F(CuptiCaptureTest, TakesNoPlainNameForATypeOfCxx) {
+  CuptiCapture& capture = start();
+  cupti.launch("f");
+  const Trace trace = capture.stop(StopMode::kAtOnce);
+  EXPECT_EQ(trace.text(of(trace, RecordKind::kKernel).at(0).name), "f");
+}
+
 TEST_F(CuptiCaptureTest, LeavesTheDriverCallsOfTheRuntimeOut) {
   CuptiCapture& capture = start();
   originHere = {2, devices::Phase::kNone, 5};
