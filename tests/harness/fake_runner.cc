@@ -218,7 +218,8 @@ class FakeRun {
 }  // namespace redraft::harness
 
 int main(int argc, char** argv) {
-  if (argc != 3 || std::string(argv[1]) != "run") return 2;
+  if (argc < 3 || std::string(argv[1]) != "run") return 2;
+  for (int i = 3; i < argc; ++i) std::fprintf(stderr, "option %s\n", argv[i]);  // for tests of what was passed on
   try {
     return redraft::harness::FakeRun(argv[2]).run();
   } catch (const redraft::Error& error) {

@@ -280,6 +280,13 @@ TEST_F(CliTest, AScenarioCanBeMovedToGpusAndToNothingElse) {
   EXPECT_EQ(run({"good", "--backend", "rocm"}).code, 2);
 }
 
+TEST_F(CliTest, PassesOnThatNothingIsToBeCaptured) {
+  EXPECT_EQ(run({"--no-capture", "good"}).code, 0);
+  expectPart(readFile(latest("good") + "/runner.log"), "option --no-capture");
+  EXPECT_EQ(run({"good"}).code, 0);
+  EXPECT_EQ(readFile(latest("good") + "/runner.log").find("option"), std::string::npos);
+}
+
 TEST_F(CliTest, ASkippedCaseIsCountedAndFailsTheSuiteUnlessThatIsAllowed) {
   scenario("elsewhere", "[\"say redraft: error: needs 2 GPUs: a and b share GPU 0\", \"exit 4\"]", "PASSED", "");
   const Outcome strict = run({"elsewhere", "good"});
