@@ -3,7 +3,9 @@
 // with autograd and fused AdamW, so that as many kernels of such sizes are launched as training launches. Attention is
 // LibTorch's over the context alone.
 //
-// usage: capture_bench [LAYERS [PAIRS [STEPS]]]   blocks: PAIRS captured and as many paused, of STEPS steps each
+// usage: capture_bench [LAYERS [PAIRS [STEPS [FLUSH]]]]   blocks: PAIRS captured and as many paused, of STEPS steps
+// each;
+//                                                       records are asked for every FLUSH steps
 
 #include <ATen/ATen.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -141,7 +143,7 @@ class Step {
 
 class Bench {
  public:
-  Bench(int layers, int steps) : step_(layers), steps_(steps) {}
+  Bench(int layers, int steps, int flushEvery) : step_(layers), steps_(steps), flushEvery_(flushEvery) {}
 
   /// Milliseconds a step, over a block; three more steps before it are not timed.
   double block(harness::DeviceCapture* capture) {
@@ -157,13 +159,13 @@ class Bench {
  private:
   void one(harness::DeviceCapture* capture) {
     step_.run(done_);
-    if (capture != nullptr) capture->flush(done_);
+    if (capture != nullptr && done_ % flushEvery_ == 0) capture->flush(done_);
     ++done_;
   }
   static void synchronize() { c10::impl::VirtualGuardImpl(at::kCUDA).synchronizeDevice(0); }
 
   Step step_;
-  const int steps_;
+  const int steps_, flushEvery_;
   std::int64_t done_ = 0;
 };
 
@@ -220,9 +222,9 @@ void check(bool done, const std::string& error) {
   if (!done) throw std::runtime_error(error);
 }
 
-int run(int layers, int pairs, int steps) {
+int run(int layers, int pairs, int steps, int flushEvery) {
   model::loadTorchCuda();
-  Bench bench(layers, steps);
+  Bench bench(layers, steps, flushEvery);
   std::vector<double> never, on, off;
   for (int i = 0; i < std::max(2, pairs / 4); ++i) never.push_back(bench.block(nullptr));
   harness::CapturedRun captured;
@@ -260,7 +262,7 @@ int argument(int count, char** values, int index, int otherwise) {
 int main(int argc, char** argv) {
   try {
     return redraft::run(redraft::argument(argc, argv, 1, 1), redraft::argument(argc, argv, 2, 16),
-                        redraft::argument(argc, argv, 3, 25));
+                        redraft::argument(argc, argv, 3, 25), redraft::argument(argc, argv, 4, 1));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "capture_bench: %s\n", error.what());
     return 1;
