@@ -45,8 +45,9 @@ bool CuptiApi::loadCupti(CaptureRefusal& refusal) {
   refusal = {kCupti, "", kInstall};
   void* const library = openCupti(refusal.message);
   if (library == nullptr) return false;
-#define REDRAFT_CUPTI_LOOKUP(name) &&lookUp(library, REDRAFT_SYMBOL(name), name, refusal)
-  if (!(true REDRAFT_CUPTI_CALLS(REDRAFT_CUPTI_LOOKUP))) return false;
+#define REDRAFT_CUPTI_LOOKUP(name) \
+  if (!lookUp(library, REDRAFT_SYMBOL(name), (name), refusal)) return false;
+  REDRAFT_CUPTI_CALLS(REDRAFT_CUPTI_LOOKUP)
 #undef REDRAFT_CUPTI_LOOKUP
   std::uint32_t version = 0;
   const CUptiResult result = cuptiGetVersion(&version);
@@ -68,9 +69,11 @@ bool CuptiApi::loadDriver(CaptureRefusal& refusal) {
     refusal.message = ::dlerror();
     return false;
   }
-#define REDRAFT_DRIVER_LOOKUP(name) &&lookUp(library, REDRAFT_SYMBOL(name), name, refusal)
-  return true REDRAFT_CUPTI_DRIVER_CALLS(REDRAFT_DRIVER_LOOKUP);
+#define REDRAFT_DRIVER_LOOKUP(name) \
+  if (!lookUp(library, REDRAFT_SYMBOL(name), (name), refusal)) return false;
+  REDRAFT_CUPTI_DRIVER_CALLS(REDRAFT_DRIVER_LOOKUP)
 #undef REDRAFT_DRIVER_LOOKUP
+  return true;
 }
 
 std::string CuptiApi::resultText(CUptiResult result) const {

@@ -26,7 +26,8 @@ namespace redraft::harness {
 // clang-format on
 
 struct CuptiApi {
-#define REDRAFT_CUPTI_MEMBER(name) decltype(&::name) name = nullptr;
+#define REDRAFT_CUPTI_MEMBER(name) \
+  decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses): a declaration
   REDRAFT_CUPTI_CALLS(REDRAFT_CUPTI_MEMBER)
   REDRAFT_CUPTI_DRIVER_CALLS(REDRAFT_CUPTI_MEMBER)
 #undef REDRAFT_CUPTI_MEMBER
