@@ -1,6 +1,5 @@
 // A10–A12: collectives, modules and graphs.
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -17,13 +16,18 @@ bool loadsCode(const std::string& overhead) {
          overhead.find("Module Loading") != std::string::npos;
 }
 
-/// The first step after warm-up; past all of them in a trace without steps.
-std::int64_t firstWarmStep(const TraceIndex& index) {
+/// The first step after each role's warm-up, which begins with its own first step: one that has less to do may begin
+/// later than the others.
+std::map<std::string, std::int64_t> firstWarmSteps(const TraceIndex& index) {
   const std::int64_t warmup = index.contract() == nullptr ? Contract().warmupSteps : index.contract()->warmupSteps;
-  std::int64_t first = std::numeric_limits<std::int64_t>::max();
-  for (const TraceRecord& record : index.trace().records)
-    if (const std::int64_t step = index.stepOf(record); step >= 0) first = std::min(first, step);
-  return first == std::numeric_limits<std::int64_t>::max() ? first : first + warmup;
+  std::map<std::string, std::int64_t> first;
+  for (const TraceRecord& record : index.trace().records) {
+    const std::int64_t step = index.stepOf(record);
+    if (step < 0) continue;
+    const auto [found, added] = first.try_emplace(index.roleOf(record), step + warmup);
+    if (!added) found->second = std::min(found->second, step + warmup);
+  }
+  return first;
 }
 
 }  // namespace
@@ -61,9 +65,10 @@ TraceCheck checkModule(const TraceIndex& index) {
     check.violation(kernel, "ran in context " + std::to_string(kernel.context) + ", and was loaded in context " +
                                 std::to_string(contexts->second.begin()->second));
   });
-  const std::int64_t warm = firstWarmStep(index);
+  const std::map<std::string, std::int64_t> warm = firstWarmSteps(index);
   index.each(RecordKind::kOverhead, [&](const TraceRecord& overhead) {
-    if (loadsCode(index.trace().text(overhead.name)) && index.stepOf(overhead) >= warm)
+    if (!loadsCode(index.trace().text(overhead.name)) || index.stepOf(overhead) < 0) return;
+    if (index.stepOf(overhead) >= warm.at(index.roleOf(overhead)))
       check.violation(overhead, "code was loaded in step " + std::to_string(index.stepOf(overhead)));
   });
   return loadedIn.empty() ? check.notComputable("the trace does not say in which context code was loaded")

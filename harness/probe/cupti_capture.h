@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -53,6 +54,7 @@ class CuptiCapture {
   bool configure();
   bool listCalls();
   bool enable(bool on);
+  void muteOtherCalls();
   bool enableCall(CapturedCall& call, bool on);
   bool succeeded(CUptiResult result, const std::string& call);
 
@@ -82,7 +84,7 @@ class CuptiCapture {
   const CaptureOptions options_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   std::string refused_;  // the first call that CUPTI refused, and its answer
-  std::vector<CapturedCall> calls_;
+  std::vector<CapturedCall> calls_, otherCalls_;
   std::unordered_map<std::uint64_t, std::string> callNames_;  // domain and id → name
   std::vector<bool> isCode_;                                  // of the driver's ids
 
@@ -97,6 +99,7 @@ class CuptiCapture {
   std::mutex workMutex_;
   std::condition_variable work_;
   bool flushWanted_ = false, endWanted_ = false;
+  std::optional<std::int64_t> flushAskedNs_;
   std::thread worker_;
 
   // The worker's, and stop()'s when the worker has ended.

@@ -17,7 +17,7 @@ struct CaptureOptions {
   std::size_t buffers = 32;                        // zeroed before the capture begins
   std::size_t originSlots = std::size_t{1} << 20;  // a power of two: calls between a call and the parsing of its work
   std::size_t resources = 16384;                   // contexts, streams and modules made, and functions looked up
-  int flushEverySteps = 1;
+  std::int64_t flushIntervalNs = 1'000'000'000;    // at least so long between two flushes that steps ask for
 };
 
 /// What the capture itself took. Times in nanoseconds.
@@ -56,8 +56,8 @@ class DeviceCapture {
   /// directly, copies between two such contexts; then destroys them. Takes some tenths of a second.
   virtual CanaryPlan plantCanaries() = 0;
 
-  /// Asks for the records of a step that has ended. Returns at once: the capture's own thread fetches them, and only
-  /// those that are complete.
+  /// Asks for the records of a step that has ended, where the last time was long enough ago: CUPTI holds up launches
+  /// meanwhile. Returns at once: the capture's own thread fetches them, and only those that are complete.
   virtual void flush(std::int64_t step) = 0;
 
   /// Nothing is recorded until resume(): contexts and modules made meanwhile are not in the trace either.

@@ -207,6 +207,21 @@ TEST(TraceAuditTest, A11FindsCodeLoadedAfterWarmUp) {
   expectFound(built, "A11", "loaded in step 1");
 }
 
+TEST(TraceAuditTest, A11LetsARoleWarmUpInTheStepInWhichItBegins) {
+  const auto loaded = [](std::int64_t before) {
+    TraceBuilder built = goodTrace();
+    for (const int context : {1, 2}) built.add(RecordKind::kFunction, "matmul").context = context;
+    for (const std::int64_t step : {before, std::int64_t{3}}) {
+      TraceRecord& overhead = built.add(RecordKind::kOverhead, step == 3 ? "Lazy Function Loading" : "Buffer");
+      overhead.role = built.trace.strings.intern("late");
+      overhead.step = static_cast<std::int32_t>(step);
+    }
+    return built;
+  };
+  expectState(checkOf(loaded(3), "A11"), AuditState::kClean);
+  expectFound(loaded(2), "A11", "loaded in step 3");
+}
+
 TEST(TraceAuditTest, A12FindsAGraphOnUndeclaredDevices) {
   TraceBuilder built = goodTrace();
   built.kernel("target", 0).graph = 5;

@@ -286,18 +286,19 @@ TEST_F(CuptiCaptureTest, ADeviceThatCannotBeWaitedForMakesTheTraceIncomplete) {
   EXPECT_EQ(capture.stop(StopMode::kWaitForDevices).files.front().capture.dropped, 1);
 }
 
-TEST_F(CuptiCaptureTest, FlushesOnItsOwnThreadAfterSoManySteps) {
+TEST_F(CuptiCaptureTest, FlushesOnItsOwnThreadAndNotTooOften) {
   CaptureOptions options = small();
-  options.flushEverySteps = 4;
+  options.flushIntervalNs = std::int64_t{1} << 50;
   CuptiCapture& capture = start(options);
   cupti.launch("kernel");
-  for (int step = 0; step < 3; ++step) capture.flush(step);
-  EXPECT_EQ(cupti.buffersOut(), 1u);
-  capture.flush(3);
+  capture.flush(0);
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (capture.cost().records < 2 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
   EXPECT_EQ(capture.cost().records, 2);
   EXPECT_EQ(cupti.buffersOut(), 0u);
+  const std::int64_t flushes = capture.cost().flushes;
+  for (int step = 1; step < 100; ++step) capture.flush(step);
+  EXPECT_EQ(capture.cost().flushes, flushes);
   const Trace trace = capture.stop(StopMode::kAtOnce);
   const auto overhead = of(trace, RecordKind::kOverhead);
   const bool flushed = std::any_of(overhead.begin(), overhead.end(), [&](const TraceRecord& record) {

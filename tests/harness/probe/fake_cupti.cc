@@ -285,6 +285,8 @@ void FakeCupti::resource(CUpti_CallbackIdResource id, std::uint32_t context, voi
 void FakeCupti::emitCall(const Call& call, std::uint32_t correlation, std::uint64_t start, std::uint64_t end) {
   {
     const std::lock_guard lock(mutex_);
+    const bool ofDriver = call.domain == CUPTI_CB_DOMAIN_DRIVER_API;
+    if (!kinds_.contains(ofDriver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME)) return;
     if (!calls_.contains({call.domain, call.id})) return;
   }
   const bool driver = call.domain == CUPTI_CB_DOMAIN_DRIVER_API;
