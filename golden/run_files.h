@@ -16,6 +16,11 @@ inline constexpr const char* kEnvironmentSchema = "redraft.environment/1";
 inline constexpr const char* kRunnerSchema = "redraft.runner/1";
 inline constexpr const char* kGpusSchema = "redraft.gpus/1";
 
+/// Where a rank keeps what only it can say: the run folder itself for rank 0, rank-N in it for the others.
+inline std::string rankFolder(const std::string& folder, int rank) {
+  return rank == 0 ? folder : folder + "/rank-" + std::to_string(rank);
+}
+
 struct DeviceMemory {
   int device = 0;
   std::int64_t live = 0, peak = 0, segments = 0, allocations = 0;  // devices::MemoryInfo
@@ -46,6 +51,7 @@ struct MemoryReport {
 struct EnvironmentReport {
   std::string schema = kEnvironmentSchema;
   std::string version, commit;
+  int processes = 1;                                    // that the run was shared out to
   std::map<std::string, std::string> variables;         // of the child; an allow-list, so that no secret travels
   std::map<std::string, std::string> performanceClass;  // PerformanceClass::fields
   template <class Visitor>
@@ -53,6 +59,7 @@ struct EnvironmentReport {
     visit("schema", schema);
     visit("version", version);
     visit("commit", commit);
+    visit.unless("processes", processes, 1);
     visit("variables", variables);
     visit("performance_class", performanceClass);
   }

@@ -23,6 +23,7 @@ struct CasePlan {
   std::vector<DataLink> links;
   devices::Topology topology;
   int threads = 1;
+  int processes = 1;  // that share the run out
   std::int64_t steps = 0;
   double hangSeconds = 30;
   double seconds = 300;

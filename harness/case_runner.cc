@@ -13,6 +13,7 @@
 #include "golden/golden.h"
 #include "harness/attribution.h"
 #include "harness/judge.h"
+#include "harness/ranks.h"
 #include "harness/run_folder.h"
 #include "harness/symbolise.h"
 
@@ -31,6 +32,12 @@ double median(std::vector<double> values) {
 std::optional<double> lossOf(const golden::StepMetrics& step) {
   const auto loss = step.values.find("loss");
   return loss == step.values.end() ? std::nullopt : std::optional(loss->second);
+}
+
+bool saysHowItEnded(const reports::Finding& finding) {
+  for (const char* family : {"hang/", "crash/", "exception/", "ranks/"})
+    if (finding.id.starts_with(family)) return true;
+  return false;
 }
 
 /// Over everything that has to be equal when the run is run again.
@@ -58,7 +65,7 @@ struct Gathered {
 
 void gatherRecord(const std::string& folder, Evidence& evidence, Gathered& gathered) {
   try {
-    evidence.memory = loadMemoryReport(folder);
+    evidence.memory = loadMemoryReport(golden::rankFolder(folder, evidence.seen.rank));
     gathered.record = golden::loadRun(folder);
   } catch (const Error& error) {
     gathered.recordProblem = error.what();
@@ -114,6 +121,43 @@ reports::Figures figuresOf(const Observation& seen, const Gathered& gathered) {
   return figures;
 }
 
+Evidence evidenceOf(const CasePlan& plan, const std::string& folder, Observation seen) {
+  Evidence evidence;
+  evidence.seen = std::move(seen);
+  evidence.topology = topologyOfRun(plan.topology, evidence.events());
+  const std::string own = golden::rankFolder(folder, evidence.seen.rank);
+  evidence.logTail = logTail(own, kTailLines);
+  evidence.stacks = runnerStacks(symboliseFrames(logTail(own, kStackLines)));
+  return evidence;
+}
+
+Observation takeOut(std::vector<Observation>& ranks, std::size_t index) {
+  Observation taken = std::move(ranks[index]);
+  ranks.erase(ranks.begin() + static_cast<std::ptrdiff_t>(index));
+  return taken;
+}
+
+/// How a run ended is said once, by the decisive rank's findings; the others add what their processes did wrong beside
+/// that, and a line each on where they were.
+void addOtherRanks(const CasePlan& plan, const std::string& folder, const Observation& decisive,
+                   std::vector<Observation> others, std::vector<reports::Finding>& findings) {
+  const auto place = [](int rank, reports::Finding& finding) {
+    finding.title = "rank " + std::to_string(rank) + ": " + finding.title;
+  };
+  for (reports::Finding& each : findings) place(decisive.rank, each);
+  for (Observation& other : others) {
+    if (!findings.empty()) findings.front().details.push_back(rankLine(other));
+    Evidence evidence = evidenceOf(plan, folder, std::move(other));
+    const std::string memory = golden::rankFolder(folder, evidence.seen.rank);
+    evidence.memory = loadMemoryReport(memory);
+    for (reports::Finding& each : attribute(evidence)) {
+      if (saysHowItEnded(each)) continue;
+      place(evidence.seen.rank, each);
+      findings.push_back(std::move(each));
+    }
+  }
+}
+
 std::string field(const std::string& path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -140,24 +184,23 @@ reports::CaseResult plannedResult(const CasePlan& plan, const std::string& folde
 
 reports::CaseResult assessCase(const CasePlan& plan, const std::string& folder, Observation seen,
                                const CaseOptions& options) {
-  Evidence evidence;
-  evidence.seen = std::move(seen);
-  evidence.topology = topologyOfRun(plan.topology, evidence.events());
-  evidence.logTail = logTail(folder, kTailLines);
-  evidence.stacks = runnerStacks(symboliseFrames(logTail(folder, kStackLines)));
+  std::vector<Observation> ranks = ranksOf(std::move(seen));
+  Evidence evidence = evidenceOf(plan, folder, takeOut(ranks, decisiveRank(ranks)));
   Gathered gathered;
   gatherRecord(folder, evidence, gathered);
   compareWithGolden(plan, options, evidence, gathered);
 
   reports::CaseResult result = plannedResult(plan, folder);
   result.findings = attribute(evidence);
+  if (!ranks.empty()) addOtherRanks(plan, folder, evidence.seen, std::move(ranks), result.findings);
   const std::int64_t steps = gathered.record ? static_cast<std::int64_t>(gathered.record->steps.size()) : 0;
   const Judgement judgement = judge({evidence, result.findings, gathered.recordProblem, steps, plan.steps,
                                      !plan.golden.empty(), gathered.goldenProblem});
   result.verdict = judgement.verdict;
   result.reason = judgement.reason;
   result.golden = gathered.goldenText;
-  result.ended = evidence.seen.end.text();
+  result.ended =
+      (plan.processes > 1 ? "rank " + std::to_string(evidence.seen.rank) + ": " : "") + evidence.seen.end.text();
   result.figures = figuresOf(evidence.seen, gathered);
   if (gathered.record) result.digest = digestOf(*gathered.record);
   writeFileAtomically(joinPath(folder, kResultFile), pretty(recordToJson(result)));

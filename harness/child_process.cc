@@ -95,7 +95,7 @@ void ChildProcess::start(const ChildCommand& command, int outputFd) {
   makePipe(error);
   const pid_t parent = ::getpid();
   pid_ = ::fork();
-  if (pid_ == 0) becomeChild(argv, envp, parent, outputFd, error[1], command.foreground);
+  if (pid_ == 0) becomeChild(argv, envp, parent, outputFd, error[1], command);
   const int forkError = errno;
   ::close(error[1]);
   int execError = 0;
@@ -113,10 +113,11 @@ void ChildProcess::start(const ChildCommand& command, int outputFd) {
 }
 
 void ChildProcess::becomeChild(const std::vector<char*>& argv, const std::vector<char*>& environment, pid_t parent,
-                               int outputFd, int errorFd, bool foreground) {
+                               int outputFd, int errorFd, const ChildCommand& command) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kExecFailed);  // it was gone before the line above
-  if (!foreground) {
+  if (command.keepFd >= 0) ::fcntl(command.keepFd, F_SETFD, 0);
+  if (!command.foreground) {
     ::setpgid(0, 0);
     const int null = ::open("/dev/null", O_RDONLY);
     ::dup2(null, STDIN_FILENO);
@@ -145,10 +146,23 @@ ChildProcess::~ChildProcess() {
 }
 
 void ChildProcess::wait(std::chrono::milliseconds timeout, int wakeFd, std::string& output) {
-  std::array<pollfd, 3> fds = {pollfd{talks_ ? outputFd_ : -1, POLLIN, 0}, pollfd{pidFd_, POLLIN, 0},
-                               pollfd{wakeFd, POLLIN, 0}};
+  std::vector<pollfd> fds = {{wakeFd, POLLIN, 0}};
+  addTo(fds);
   ::poll(fds.data(), fds.size(), static_cast<int>(timeout.count()));
-  if (fds[0].revents != 0) talks_ = readAvailable(outputFd_, output);
+  drain(output);
+}
+
+void ChildProcess::waitAny(const std::vector<std::unique_ptr<ChildProcess>>& children,
+                           std::chrono::milliseconds timeout, int wakeFd) {
+  std::vector<pollfd> fds = {{wakeFd, POLLIN, 0}};
+  for (const std::unique_ptr<ChildProcess>& child : children) child->addTo(fds);
+  ::poll(fds.data(), fds.size(), static_cast<int>(timeout.count()));
+}
+
+void ChildProcess::addTo(std::vector<pollfd>& fds) const {
+  if (end_) return;  // its descriptors are ready for ever
+  fds.push_back({talks_ ? outputFd_ : -1, POLLIN, 0});
+  fds.push_back({pidFd_, POLLIN, 0});
 }
 
 std::optional<ChildEnd> ChildProcess::ended() {
@@ -161,7 +175,9 @@ std::optional<ChildEnd> ChildProcess::ended() {
   return end_;
 }
 
-void ChildProcess::drain(std::string& output) { readAvailable(outputFd_, output); }
+void ChildProcess::drain(std::string& output) {
+  if (talks_) talks_ = readAvailable(outputFd_, output);
+}
 
 void ChildProcess::signal(int signal) const {
   if (pid_ <= 0 || end_) return;

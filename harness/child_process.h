@@ -2,10 +2,12 @@
 // A child that cannot outlive its parent: started by fork and exec, in a process group of its own, with its output on a
 // pipe.
 
+#include <poll.h>
 #include <sys/types.h>
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +28,7 @@ struct ChildCommand {
   std::vector<std::string> arguments;              // the first is the program's path
   std::map<std::string, std::string> environment;  // set over the parent's
   bool foreground = false;                         // a debugger's: the parent's terminal, output and process group
+  int keepFd = -1;                                 // a descriptor that the child takes over, under the same number
 };
 
 /// Not thread-safe. The thread that starts a child has to stay until it has ended: the kernel ends the child with the
@@ -43,17 +46,22 @@ class ChildProcess {
 
   /// Waits until the child says something, ends, `wakeFd` is readable, or the time is over. New output is appended.
   void wait(std::chrono::milliseconds timeout, int wakeFd, std::string& output);
+  /// Waits until one of several that have not ended says something or ends, `wakeFd` is readable, or the time is over.
+  static void waitAny(const std::vector<std::unique_ptr<ChildProcess>>& children, std::chrono::milliseconds timeout,
+                      int wakeFd);
   /// How it ended; nullopt while it runs. Afterwards the rest of its group is gone.
   std::optional<ChildEnd> ended();
-  /// Output that is still in the pipe.
+  /// Output that is in the pipe now; appended.
   void drain(std::string& output);
   /// To the whole group.
   void signal(int signal) const;
 
  private:
   [[noreturn]] static void becomeChild(const std::vector<char*>& argv, const std::vector<char*>& environment,
-                                       pid_t parent, int outputFd, int errorFd, bool foreground);
+                                       pid_t parent, int outputFd, int errorFd, const ChildCommand& command);
   void start(const ChildCommand& command, int outputFd);
+
+  void addTo(std::vector<pollfd>& fds) const;
 
   pid_t pid_ = -1;
   bool foreground_ = false;

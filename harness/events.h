@@ -44,12 +44,15 @@ struct RunBegin {
   std::string schema = kEventsSchema, scenario;
   std::int64_t pid = 0;
   std::string backend, token;
-  std::vector<int> placement;  // the physical device of each logical one (devices/placement.h); empty: itself
+  std::vector<int> placement;   // the physical device of each logical one (devices/placement.h); empty: itself
+  int rank = 0, processes = 1;  // whose log this is, of how many
   template <class Visitor>
   void fields(Visitor& visit) {
     visit("schema", schema);
     visit("scenario", scenario);
     visit("pid", pid);
+    visit.unless("rank", rank, 0);
+    visit.unless("processes", processes, 1);
     visit("backend", backend);
     visit("token", token);
     visit.unless("placement", placement, std::vector<int>());
@@ -186,6 +189,7 @@ struct ExceptionSeen {
   std::optional<int> status;  // of a devices::DeviceError
   std::string call;           // its driver call
   std::optional<int> device;
+  std::optional<int> rank;         // of a model::RankLost: the one that it blames
   std::vector<std::string> stack;  // symbolised frames, innermost first
   template <class Visitor>
   void fields(Visitor& visit) {
@@ -194,6 +198,7 @@ struct ExceptionSeen {
     visit("status", status);
     visit.unless("call", call, "");
     visit("device", device);
+    visit("rank", rank);
     visit("stack", stack);
   }
 };

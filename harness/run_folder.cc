@@ -53,7 +53,9 @@ void prepareRunFolder(const std::string& folder, const CasePlan& plan, const gol
   makeDirectories(folder);
   writeFileAtomically(joinPath(folder, kScenarioFile), plan.scenarioText);
   writeFileAtomically(joinPath(folder, kTokenFile), plan.token + "\n");
-  writeFileAtomically(joinPath(folder, kEnvironmentFile), pretty(recordToJson(environment)));
+  golden::EnvironmentReport report = environment;
+  report.processes = plan.processes;
+  writeFileAtomically(joinPath(folder, kEnvironmentFile), pretty(recordToJson(report)));
   for (const DataLink& link : plan.links) layData(link, folder);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Runs one child over a prepared run folder, and watches it: its output, its event log, its time. Says what happened;
-// what that means is decided elsewhere (attribution.h, judge.h).
+// Runs one child, or one for each process, over a prepared run folder, and watches it: its output, its event log, its
+// time. Says what happened; what that means is decided elsewhere (attribution.h, judge.h).
 
 #include <chrono>
 #include <cstdint>
@@ -41,10 +41,18 @@ struct Observation {
   Stop stop = Stop::kNone;
   double seconds = 0;                // wall time of the child
   std::vector<std::string> threads;  // at a stop for time: each thread's name, state and kernel wait channel
+
+  // Where several processes share the run out.
+  int rank = 0;
+  int order = 0;                    // in which the ranks ended
+  bool endedForPeers = false;       // by the supervisor, because another rank was gone
+  bool suspended = false;           // at a stop for time: no thread of it may run (SIGSTOP)
+  std::vector<Observation> others;  // ranks 1, 2, …; on rank 0's alone
 };
 
-/// Returns when the child has ended; it always does. Throws Error(kEnvironment) when it cannot be started or its output
-/// cannot be kept; the child is gone then too.
+/// Starts a child a process of the plan, each with torchrun's variables, and returns when all have ended; they always
+/// do: when one ends badly, the others have a grace to say so themselves. Throws Error(kEnvironment) when it cannot be
+/// started or its output cannot be kept; the child is gone then too.
 Observation supervise(const std::string& folder, const CasePlan& plan, const SupervisorOptions& options);
 
 /// The program beside this one. Throws Error(kEnvironment) with the remedy when it is not there.

@@ -23,6 +23,7 @@ Findings detectStrayAllocation(const Evidence& evidence, const Findings& before)
 Findings detectGoldenMismatch(const Evidence& evidence, const Findings& before);
 Findings detectNoProgress(const Evidence& evidence, const Findings& before);
 Findings detectCrash(const Evidence& evidence, const Findings& before);
+Findings detectLostRank(const Evidence& evidence, const Findings& before);
 Findings detectOtherException(const Evidence& evidence, const Findings& before);  // last: what nothing else explains
 
 struct DetectorRow {
@@ -40,6 +41,7 @@ inline constexpr DetectorRow kDetectors[] = {
     {detectGoldenMismatch},
     {detectNoProgress},
     {detectCrash},
+    {detectLostRank},
     {detectOtherException},
 };
 

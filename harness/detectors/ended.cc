@@ -4,36 +4,10 @@
 #include "harness/attribution.h"
 #include "harness/detectors/detectors.h"
 #include "harness/judge.h"
+#include "harness/role_marks.h"
 
 namespace redraft::harness {
 namespace {
-
-/// At such a mark a role waits for others.
-bool waitsForOthers(const SyncMark& mark) {
-  return mark.point == "queue_push" || mark.point == "queue_pop" || mark.point == "collective_enter";
-}
-
-/// The newest sync point of every role that has not ended: first those that wait for nobody, then those that wait for
-/// others; what stood still longest at the top of each.
-std::vector<Seen<SyncMark>> lastMarks(const Evidence& evidence) {
-  std::map<std::string, Seen<SyncMark>> last;
-  for (const Event& event : evidence.events()) {
-    if (const SyncMark* mark = event.as<SyncMark>()) last[event.head.role] = {&event.head, mark};
-    if (event.as<RoleEnd>() != nullptr) last.erase(event.head.role);
-  }
-  std::vector<Seen<SyncMark>> marks;
-  for (const auto& [role, mark] : last) marks.push_back(mark);
-  const auto rank = [](const Seen<SyncMark>& mark) { return std::pair(waitsForOthers(*mark.body), mark.head->seq); };
-  std::sort(marks.begin(), marks.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
-  return marks;
-}
-
-std::string markText(const Seen<SyncMark>& mark) {
-  const std::string role = mark.head->role.empty() ? "no role" : mark.head->role;
-  return role + ": " + mark.body->point + " " + std::to_string(mark.body->object) + " in step " +
-         std::to_string(mark.head->step) + (mark.head->phase.empty() ? "" : ", " + mark.head->phase) + ", at " +
-         std::to_string(mark.head->nanos / 1'000'000) + " ms (event " + std::to_string(mark.head->seq) + ")";
-}
 
 /// The stack for which `wanted` holds; null when the runner wrote none.
 template <class Wanted>
@@ -75,7 +49,7 @@ bool endsWhole(const Evidence& evidence) {
 Findings detectNoProgress(const Evidence& evidence, const Findings&) {
   const Stop stop = evidence.seen.stop;
   if (stop != Stop::kNoProgress && stop != Stop::kTimeLimit) return {};
-  const std::vector<Seen<SyncMark>> marks = lastMarks(evidence);
+  const std::vector<RoleMark> marks = lastMarks(evidence.events());
   reports::Finding finding;
   if (!marks.empty()) finding = findingAt("", *marks.front().head);
   finding.id = stop == Stop::kNoProgress ? "hang/no-progress" : "hang/time-limit";
@@ -84,8 +58,9 @@ Findings detectNoProgress(const Evidence& evidence, const Findings&) {
   if (!finding.role.empty())
     finding.title +=
         "; " + finding.role +
-        (waitsForOthers(*marks.front().body) ? " stands still longest" : " waits for nobody, and stands still");
-  for (const Seen<SyncMark>& mark : marks) finding.details.push_back(markText(mark));
+        (waitsForOthers(*marks.front().mark) ? " stands still longest" : " waits for nobody, and stands still");
+  if (evidence.seen.suspended) finding.title += "; the process is suspended (SIGSTOP)";
+  for (const RoleMark& mark : marks) finding.details.push_back(markText(mark));
   append(finding.details, evidence.seen.threads);
   const RunnerStack* own = findStack(evidence.stacks, [&](const RunnerStack& stack) {
     return stack.thread == threadNameOf(finding.role) && !stack.fatal;

@@ -30,6 +30,7 @@ class TorchCuda {
 /// Exported by the library as "redraftMakeTorchCuda". Null, with a reason in `error`, when LibTorch can use no GPU
 /// here.
 using MakeTorchCuda = TorchCuda* (*)(std::string& error);
+inline constexpr const char* kTorchCudaLibrary = "libredraft_cuda_torch.so";
 inline constexpr const char* kMakeTorchCuda = "redraftMakeTorchCuda";
 
 /// Opens the library, once a process. Throws Error(kEnvironment) with the remedy: this build has none, a library that

@@ -9,14 +9,13 @@
 namespace redraft::model {
 namespace {
 
-constexpr const char* kLibrary = "libredraft_cuda_torch.so";
-
 std::unique_ptr<TorchCuda> open() {
   void* const library = devices::openRuntimeLibrary(
-      kLibrary, "run tools/setup --gpu, which brings what LibTorch's CUDA half loads beside a CUDA 13 toolkit");
+      kTorchCudaLibrary,
+      "run tools/setup --gpu, which brings what LibTorch's CUDA half loads beside a CUDA 13 toolkit");
   const auto make = reinterpret_cast<MakeTorchCuda>(::dlsym(library, kMakeTorchCuda));
   if (make == nullptr) {
-    throw Error(ErrorKind::kEnvironment, kLibrary, std::string("it does not export ") + kMakeTorchCuda,
+    throw Error(ErrorKind::kEnvironment, kTorchCudaLibrary, std::string("it does not export ") + kMakeTorchCuda,
                 "rebuild it with this program");
   }
   std::string error;

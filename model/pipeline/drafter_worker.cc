@@ -47,6 +47,7 @@ TargetHead headReplica(const PipelineModels& models, at::ScalarType dtype, at::D
 DrafterWorker::DrafterWorker(PipelineShared& shared, int index, const std::optional<RunCheckpoint>& from)
     : shared_(shared),
       index_(index),
+      member_(index - shared.plan.part().firstDrafter),
       name_(workerName("drafter", static_cast<std::size_t>(index))),
       device_(shared.options.drafters[static_cast<std::size_t>(index)]),
       drafter_(shared.models.drafterConfig, trainableReplica(shared.models.drafter, shared.options.dtype, device_)),
@@ -79,6 +80,7 @@ void DrafterWorker::step(std::int64_t step) {
   metrics.sums = sums;
   shared_.samples.add(step, name_, share.sample);
   metrics.parametersHash = compareReplicas(step);
+  if (member_ == 0) metrics.roles = gatherSamples(step);
   if (index_ == 0) record(std::move(metrics));
   instrument().syncPoint(SyncPoint::kStepEnd, step);
 }
@@ -121,12 +123,12 @@ DrafterWorker::Share DrafterWorker::trainShare(std::int64_t step) {
 LossSums DrafterWorker::combine(Share& share, std::int64_t step, at::Tensor& gradient) {
   const PhaseScope phase(devices::Phase::kAllReduce);
   const Stopwatch waiting(share.sample.waitSeconds);
-  gradient = shared_.gradients.reduce(index_, std::move(share.nodes), device_, step);
+  gradient = shared_.gradients.reduce(member_, std::move(share.nodes), device_, step);
   LossSums total;
-  // Members hold contiguous runs, so this adds in the order of the global index, whatever their number.
-  const auto all = shared_.sums.all(index_, share.sums, "the loss sums");
-  for (const std::vector<LossSums>& member : *all) {
-    for (const LossSums& sums : member) total += sums;
+  // Drafters hold contiguous runs, so this adds in the order of the global index, whatever their number.
+  const auto all = shared_.sums.all(member_, bytesOf(share.sums), "the loss sums");
+  for (const std::string& drafter : *all) {
+    for (const LossSums& sums : valuesOf<LossSums>(drafter)) total += sums;
   }
   // A step without a supervised token has denominator 0 and gradients of 0, which stay.
   if (total.denominator != 0) gradient.div_(total.denominator);
@@ -153,7 +155,7 @@ StepMetrics DrafterWorker::update(at::Tensor gradient, std::int64_t step) {
 
 std::string DrafterWorker::compareReplicas(std::int64_t step) {
   std::string own = hashTensors(drafter_.parameters());
-  const auto hashes = shared_.hashes.all(index_, own, "the parameters' hash");
+  const auto hashes = shared_.hashes.all(member_, own, "the parameters' hash");
   if (index_ == 0) {
     std::map<std::string, std::string> named;
     bool equal = true;
@@ -166,21 +168,29 @@ std::string DrafterWorker::compareReplicas(std::int64_t step) {
   return own;
 }
 
+std::map<std::string, RoleSample> DrafterWorker::gatherSamples(std::int64_t step) {
+  // Complete: every drafter of this process has given its hash behind its sample, and taken all features behind theirs.
+  std::map<std::string, RoleSample> samples = shared_.samples.take(step);
+  if (shared_.ranks == nullptr) return samples;
+  for (const std::string& text : shared_.ranks->allGather(samplesText(samples), "the roles' samples"))
+    samples.merge(samplesFromText(text));
+  return samples;
+}
+
 void DrafterWorker::record(StepMetrics metrics) {
   const auto now = std::chrono::steady_clock::now();
   metrics.seconds = std::chrono::duration<double>(now - stepBegan_).count();
   stepBegan_ = now;
-  metrics.roles = shared_.samples.take(metrics.step);
   for (const auto& [role, sample] : metrics.roles) {
     if (role.rfind("drafter", 0) == 0) metrics.tokens += sample.tokens;
   }
-  shared_.record.add(metrics, std::move(digests_));
+  shared_.record->add(metrics, std::move(digests_));
   shared_.observer.stepDone(metrics);
   const std::int64_t done = metrics.step + 1;
   if (shared_.options.checkpointEvery > 0 && done % shared_.options.checkpointEvery == 0) {
     const PhaseScope phase(devices::Phase::kCheckpoint);
     saveRunCheckpoint(shared_.options.checkpointFolder, done, shared_.options.configuration, drafter_, optimizer_,
-                      shared_.record);
+                      *shared_.record);
   }
 }
 
@@ -204,8 +214,8 @@ void DrafterWorker::evaluate() {
   }
   double sum = 0;
   for (const std::int64_t length : lengths) sum += static_cast<double>(length);
-  shared_.record.addEvaluation(lengths, lengths.empty() ? 0 : sum / static_cast<double>(lengths.size()), text.digest(),
-                               greedyEqual);
+  shared_.record->addEvaluation(lengths, lengths.empty() ? 0 : sum / static_cast<double>(lengths.size()), text.digest(),
+                                greedyEqual);
 }
 
 }  // namespace redraft::model

@@ -1,6 +1,7 @@
 #pragma once
 // The thread of one drafter: trains its replica on its share of each step, combines gradients with the others, and
-// takes the same optimizer step as they do. Drafter 0 also keeps the run's record, saves, and evaluates. Internal to
+// takes the same optimizer step as they do. Drafter 0
+// also keeps the run's record, saves, and evaluates. Internal to
 // the pipeline.
 
 #include <chrono>
@@ -34,11 +35,14 @@ class DrafterWorker {
   LossSums combine(Share& share, std::int64_t step, at::Tensor& gradient);
   StepMetrics update(at::Tensor gradient, std::int64_t step);
   std::string compareReplicas(std::int64_t step);
+  /// What all roles of the run report about the step; called by the first drafter of each process.
+  std::map<std::string, RoleSample> gatherSamples(std::int64_t step);
   void record(StepMetrics metrics);
   void evaluate();
 
   PipelineShared& shared_;
   const int index_;
+  const int member_;  // of this process's drafters
   const std::string name_;
   const at::Device device_;
   Drafter drafter_;

@@ -20,10 +20,40 @@ namespace redraft::model {
 
 namespace {
 
-std::vector<std::string> workerNames(const std::string& role, std::size_t count) {
+std::vector<std::string> drafterNames(const MicroBatchPlan& plan) {
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < count; ++i) names.push_back(workerName(role, i));
+  for (int d = plan.part().firstDrafter; d < plan.part().lastDrafter; ++d) names.push_back(workerName("drafter", d));
   return names;
+}
+
+MicroBatchPlan planOf(const PipelineOptions& options, const Collective* ranks) {
+  const int targets = static_cast<int>(options.targets.size()), drafters = static_cast<int>(options.drafters.size());
+  if (ranks == nullptr) return {options.batch.microBatches, targets, drafters};
+  return {options.batch.microBatches, targets, drafters, partOfRank(targets, drafters, ranks->rank(), ranks->size())};
+}
+
+GradientRanks gradientRanks(const PipelineOptions& options, const MicroBatchPlan& plan, Collective* ranks) {
+  GradientRanks all{ranks, {}};
+  for (int r = 0; ranks != nullptr && r < ranks->size(); ++r) {
+    const WorkerPart part = partOfRank(static_cast<int>(options.targets.size()),
+                                       static_cast<int>(options.drafters.size()), r, ranks->size());
+    all.leaves.emplace_back(plan.first(part.firstDrafter), plan.first(part.lastDrafter));
+  }
+  return all;
+}
+
+/// Tells the other ranks of a role's own error.
+void tellRanks(Collective& ranks, const std::string& role, const std::exception_ptr& error) noexcept {
+  try {
+    std::rethrow_exception(error);
+  } catch (const RankLost& lost) {
+    ranks.abort(lost.rank(), lost.message());
+  } catch (const std::exception& failed) {
+    const std::string text = failed.what();
+    ranks.abort(ranks.rank(), role + " failed: " + text.substr(0, text.find('\n')));
+  } catch (...) {
+    ranks.abort(ranks.rank(), role + " failed");
+  }
 }
 
 BatchOptions batchOptions(const PipelineOptions& options, const DrafterConfig& drafter) {
@@ -78,7 +108,10 @@ class RoleThreads {
       shared_.observer.roleEnded(role, device);
     } catch (...) {
       const std::exception_ptr error = std::current_exception();
-      if (!isRunStopped(error)) shared_.observer.roleFailed(role, error);
+      if (!isRunStopped(error)) {
+        shared_.observer.roleFailed(role, error);
+        if (shared_.ranks != nullptr) tellRanks(*shared_.ranks, role, error);
+      }
       shared_.monitor.fail(error);
     }
   }
@@ -92,37 +125,40 @@ class RoleThreads {
 std::string workerName(const std::string& role, std::size_t index) { return role + "[" + std::to_string(index) + "]"; }
 
 PipelineShared::PipelineShared(const PipelineOptions& options, const PipelineModels& models,
-                               const std::vector<Sample>& samples, RunMonitor& monitor, RunRecord& record,
-                               PipelineObserver& observer, std::int64_t firstStep)
+                               const std::vector<Sample>& samples, RunMonitor& monitor, RunRecord* record,
+                               PipelineObserver& observer, std::int64_t firstStep, Collective* ranks)
     : options(options),
       models(models),
       monitor(monitor),
       record(record),
       observer(observer),
       firstStep(firstStep),
-      plan(options.batch.microBatches, static_cast<int>(options.targets.size()),
-           static_cast<int>(options.drafters.size())),
+      ranks(ranks),
+      plan(planOf(options, ranks)),
       batches(samples, batchOptions(options, models.drafterConfig)),
-      queue(monitor, options.queueDepth, firstStep * options.batch.microBatches),
-      gradients(monitor, workerNames("drafter", options.drafters.size()), options.batch.microBatches),
-      sums(monitor, workerNames("drafter", options.drafters.size())),
-      hashes(monitor, workerNames("drafter", options.drafters.size())) {}
+      queue(monitor, options.queueDepth, firstStep * plan.queued()),
+      gradients(monitor, drafterNames(plan), options.batch.microBatches, gradientRanks(options, plan, ranks)),
+      sums(monitor, drafterNames(plan), ranks),
+      hashes(monitor, drafterNames(plan), ranks) {}
 
 void runPipeline(const PipelineOptions& options, const PipelineModels& models, const std::vector<Sample>& samples,
-                 RunMonitor& monitor, RunRecord& record, PipelineObserver& observer,
-                 const std::optional<RunCheckpoint>& from) {
+                 RunMonitor& monitor, RunRecord* record, PipelineObserver& observer,
+                 const std::optional<RunCheckpoint>& from, Collective* ranks) {
+  REDRAFT_CHECK((record != nullptr) == (ranks == nullptr || ranks->rank() == 0), "rank 0 keeps the record");
   checkPair(models.targetConfig, models.drafterConfig, "drafter");
-  if (from) record.restore(from->folder);
-  PipelineShared shared(options, models, samples, monitor, record, observer, from ? from->steps : 0);
+  if (from && record != nullptr) record->restore(from->folder);
+  PipelineShared shared(options, models, samples, monitor, record, observer, from ? from->steps : 0, ranks);
   {
     RoleThreads threads(shared);
-    for (int d = 0; d < shared.plan.drafters(); ++d) {
+    const WorkerPart& part = shared.plan.part();
+    for (int d = part.firstDrafter; d < part.lastDrafter; ++d) {
       threads.start(workerName("drafter", d), options.drafters[d], [&, d] { DrafterWorker(shared, d, from).run(); });
     }
-    for (int t = 0; t < shared.plan.targets(); ++t) {
+    for (int t = part.firstTarget; t < part.lastTarget; ++t) {
       threads.start(workerName("target", t), options.targets[t], [&, t] { TargetWorker(shared, t).run(); });
     }
   }
+  if (ranks != nullptr && monitor.stopped()) ranks->abort(ranks->rank(), "the run was stopped");
   if (const std::exception_ptr error = monitor.error()) std::rethrow_exception(error);
   if (monitor.stopped()) throw RunStopped();
 }

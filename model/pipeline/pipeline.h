@@ -1,8 +1,9 @@
 #pragma once
-// Drafter training in one process, one thread a device role: target workers make context features, a bounded queue
+// Drafter training, one thread a device role, in one process or several (ranks, each with some of the drafters and of
+// the targets): target workers make context features, a bounded queue
 // hands them over in order, drafter workers train one replica each and combine their gradients. Which numbers come out
-// depends on the options, the data and the models, never on the number of targets or drafters, the queue's depth, or
-// the order in which threads run.
+// depends on the options, the data and the models, never on the number of targets, drafters or processes, the queue's
+// depth, or the order in which threads run.
 
 #include <ATen/core/Tensor.h>
 
@@ -17,6 +18,7 @@
 #include "model/objective.h"
 #include "model/optimizer.h"
 #include "model/pipeline/batch.h"
+#include "model/pipeline/collective.h"
 #include "model/pipeline/run_checkpoint.h"
 #include "model/pipeline/run_monitor.h"
 #include "model/pipeline/run_record.h"
@@ -31,6 +33,7 @@ struct EvaluationOptions {
 };
 
 struct PipelineOptions {
+  // Of all processes.
   std::vector<at::Device> targets;   // one worker each: "target[0]", …
   std::vector<at::Device> drafters;  // "drafter[0]", …
   std::int64_t steps = 1;
@@ -78,10 +81,12 @@ class PipelineObserver {
 
 /// Trains from `from` (or from the start) to the last step, evaluates, and joins all threads. Throws the run's first
 /// error, and Error(kBadInput) for options that cannot be run. `monitor` stops the run when somebody outside calls its
-/// fail().
+/// fail(). With several processes each calls this alike, with its `ranks`: it runs the workers of its own part
+/// (micro_batch_plan.h), tells the others when it fails, and fails when another does (RankLost). Rank 0 alone keeps the
+/// `record`, saves and evaluates; it is null on the others, which read the same checkpoints.
 void runPipeline(const PipelineOptions& options, const PipelineModels& models, const std::vector<Sample>& samples,
-                 RunMonitor& monitor, RunRecord& record, PipelineObserver& observer,
-                 const std::optional<RunCheckpoint>& from = std::nullopt);
+                 RunMonitor& monitor, RunRecord* record, PipelineObserver& observer,
+                 const std::optional<RunCheckpoint>& from = std::nullopt, Collective* ranks = nullptr);
 
 /// "target[0]"
 std::string workerName(const std::string& role, std::size_t index);

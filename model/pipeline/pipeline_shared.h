@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/pipeline/batch.h"
-#include "model/pipeline/exchange.h"
+#include "model/pipeline/drafter_gather.h"
 #include "model/pipeline/gradient_sum.h"
 #include "model/pipeline/hand_off.h"
 #include "model/pipeline/micro_batch_plan.h"
@@ -25,21 +25,23 @@ struct Feature {
 
 struct PipelineShared {
   PipelineShared(const PipelineOptions& options, const PipelineModels& models, const std::vector<Sample>& samples,
-                 RunMonitor& monitor, RunRecord& record, PipelineObserver& observer, std::int64_t firstStep);
+                 RunMonitor& monitor, RunRecord* record, PipelineObserver& observer, std::int64_t firstStep,
+                 Collective* ranks);
 
   const PipelineOptions& options;
   const PipelineModels& models;
   RunMonitor& monitor;
-  RunRecord& record;
+  RunRecord* const record;  // rank 0's
   PipelineObserver& observer;
   const std::int64_t firstStep;
+  Collective* const ranks;  // null where there is one process
 
   const MicroBatchPlan plan;
   const BatchMaker batches;
   OrderedQueue<Feature> queue;
   GradientSum gradients;
-  Exchange<std::vector<LossSums>> sums;  // of a member's micro-batches, in order
-  Exchange<std::string> hashes;
+  DrafterGather sums;  // LossSums of a drafter's micro-batches, in order
+  DrafterGather hashes;
   RoleSamples samples;
 };
 

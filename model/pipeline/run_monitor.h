@@ -38,6 +38,21 @@ class RunMonitor {
     }
   }
 
+  /// The same for somebody who has more to say at the end of `most` than that it came: false then.
+  template <class Ready>
+  bool waitUpTo(std::chrono::milliseconds most, std::unique_lock<std::mutex>& lock, const Ready& ready) {
+    return settle(most, lock, [&] {
+      throwIfStopped(lock);
+      return ready();
+    });
+  }
+
+  /// As waitUpTo(), whether the run has failed or not: for those who clean up.
+  template <class Ready>
+  bool settle(std::chrono::milliseconds most, std::unique_lock<std::mutex>& lock, const Ready& ready) {
+    return changed_.wait_until(lock, std::chrono::steady_clock::now() + most, ready);
+  }
+
   /// Call after a change that somebody may wait for, holding the lock or not.
   void changed() { changed_.notify_all(); }
 

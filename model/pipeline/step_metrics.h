@@ -27,6 +27,10 @@ struct StepMetrics {
   std::map<std::string, RoleSample> roles;
 };
 
+/// Samples as text, for another process, and back.
+std::string samplesText(const std::map<std::string, RoleSample>& samples);
+std::map<std::string, RoleSample> samplesFromText(const std::string& text);
+
 /// Collects what the roles report about each step. Thread-safe.
 class RoleSamples {
  public:

@@ -7,6 +7,7 @@
 #include "golden/run_files.h"
 #include "model/cuda/torch_cuda.h"
 #include "model/parity.h"
+#include "model/pipeline/nccl_collective.h"
 #include "scenarios/runner/commands.h"
 #include "scenarios/runner/numerics.h"
 #include "scenarios/runner/run_session.h"
@@ -24,7 +25,12 @@ void addRunCommand(CLI::App& app, Chosen& chosen) {
     auto scenario =
         std::make_shared<Scenario>(loadResolvedScenario(joinPath(options->folder, "scenario.resolved.json")));
     chosen.threads = scenario->threads;
-    chosen.action = [options, scenario] { return runScenario(*scenario, *options); };
+    options->launch = thisLaunchEnvironment();
+    chosen.action = [options, scenario] {
+      // Now, while there is one thread.
+      if (!options->launch.alone() && scenario->backend == "cuda") model::setNcclEnvironment(options->ownFolder());
+      return runScenario(*scenario, *options);
+    };
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "devices/status.h"
+#include "model/pipeline/collective.h"
 #include "scenarios/runner/crash_handler.h"
 #include "scenarios/runner/throw_trace.h"
 
@@ -94,6 +95,9 @@ harness::ExceptionSeen describe(const std::exception_ptr& error) {
     seen.status = static_cast<int>(refused.status());
     seen.call = refused.call();
     seen.device = refused.device();
+  } catch (const model::RankLost& lost) {
+    seen.what = lost.what();
+    seen.rank = lost.rank();
   } catch (const c10::AcceleratorError& failed) {  // CUDA's own number, as the driver calls have it
     seen.what = failed.what();
     seen.status = failed.get_error_code();
@@ -115,12 +119,20 @@ void RunEvents::write(harness::EventBody body) {
   writer_.write(headOf(devices::currentOrigin()), std::move(body));
 }
 
+void RunEvents::setRank(int rank, int processes, int firstDrafter) {
+  rank_ = rank;
+  processes_ = processes;
+  firstDrafter_ = firstDrafter;
+}
+
 void RunEvents::begin(const Scenario& scenario, const std::string& token, const devices::Placement& placement) {
   harness::RunBegin begin;
   begin.scenario = scenario.name;
   begin.pid = ::getpid();
   begin.backend = scenario.backend;
   begin.token = token;
+  begin.rank = rank_;
+  begin.processes = processes_;
   if (placement.devices() != devices::Placement(placement.logical()).devices()) begin.placement = placement.devices();
   write(std::move(begin));
 }
@@ -202,11 +214,13 @@ void RunEvents::roleFailed(const std::string& role, const std::exception_ptr& er
 void RunEvents::replicaReady(int drafter, const model::Drafter& replica) { fault_.replicaReady(drafter, replica); }
 
 void RunEvents::drafterStepped(int drafter, std::int64_t step, double loss) {
+  for (std::int64_t seen = steps_; seen < step + 1 && !steps_.compare_exchange_weak(seen, step + 1);) {
+  }
   harness::StepDone done;
   done.loss = loss;
   done.drafter = drafter;
   write(done);
-  if (drafter == 0 && stepHook_) stepHook_(step);
+  if (drafter == firstDrafter_ && stepHook_) stepHook_(step);
 }
 
 void RunEvents::replicasCompared(std::int64_t, bool equal, const std::map<std::string, std::string>& hashes) {

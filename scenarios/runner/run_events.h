@@ -2,6 +2,8 @@
 // The seams of the training stack and of the driver, turned into events: the one writer of events.jsonl. Every call is
 // recorded before the fault is asked, so that the last mark of a role that never comes back is there.
 
+#include <atomic>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <string>
@@ -23,14 +25,18 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
   /// devices are not simulated.
   RunEvents(const std::string& path, Fault& fault, devices::SimDriver* driver);
 
+  /// Before begin(), where several processes share the run out.
+  void setRank(int rank, int processes, int firstDrafter);
   void begin(const Scenario& scenario, const std::string& token, const devices::Placement& placement);
   /// Throws, and writes nothing, when an earlier event could not be recorded (harness::EventWriter), why a role failed
   /// say: the record would have no reason.
   void end(bool completed, std::int64_t steps);
+  /// Steps that a drafter of this process has finished its part of, since the run began.
+  std::int64_t steps() const { return steps_; }
   /// An error on a thread that no role owns.
   void exception(const std::exception_ptr& error);
 
-  /// Called when drafter 0 has done a step, on its thread.
+  /// Called when the first drafter of this process has done a step, on its thread.
   void setStepHook(std::function<void(std::int64_t step)> hook) { stepHook_ = std::move(hook); }
 
   /// Sinks of the driver's log and of the kernel cache.
@@ -58,6 +64,8 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
 
   harness::EventWriter writer_;
   Fault& fault_;
+  int rank_ = 0, processes_ = 1, firstDrafter_ = 0;
+  std::atomic<std::int64_t> steps_{0};
   devices::SimDriver* const driver_;
   std::function<void(std::int64_t)> stepHook_;
 };

@@ -16,10 +16,12 @@
 #include "harness/trace/driver_trace.h"
 #include "model/checkpoint.h"
 #include "model/kernels/attention.h"
+#include "model/pipeline/micro_batch_plan.h"
 #include "scenarios/faults/fault.h"
 #include "scenarios/runner/kernel_cache_session.h"
 #include "scenarios/runner/materials.h"
 #include "scenarios/runner/numerics.h"
+#include "scenarios/runner/rank_meeting.h"
 #include "scenarios/runner/run_backend.h"
 #include "scenarios/runner/run_events.h"
 #include "scenarios/runner/session_parts.h"
@@ -32,6 +34,11 @@ std::vector<std::string> parameterNames(const model::DrafterConfig& config) {
   std::vector<std::string> names;
   for (const model::ParameterSpec& spec : model::drafterParameters(config)) names.push_back(spec.name);
   return names;
+}
+
+model::WorkerPart partOf(const Scenario& scenario, const LaunchEnvironment& launch) {
+  return model::partOfRank(scenario.topology.workers("target"), scenario.topology.workers("drafter"), launch.rank,
+                           launch.worldSize);
 }
 
 class Session {
@@ -54,6 +61,7 @@ class Session {
     fault_->install(site);
     if (options.resume)
       from_ = model::newestRunCheckpoint(materials_.options.checkpointFolder, materials_.options.configuration);
+    makeDirectories(options.ownFolder());
     claimFolder(options);
     events_ = std::make_unique<RunEvents>(eventsPath(options), *fault_, backend_.simulated());
   }
@@ -65,6 +73,7 @@ class Session {
   }
 
   int run(const std::string& token) {
+    events_->setRank(options_.launch.rank, options_.launch.worldSize, partOf(scenario_, options_.launch).firstDrafter);
     events_->begin(scenario_, token, backend_.placement());
     model::setInstrument(events_.get());
     for (const devices::LogRecord& record : driver_.log().records()) recorder_.add(record);  // contexts made so far
@@ -78,7 +87,8 @@ class Session {
     if (capture_) events_->setStepHook([this](std::int64_t step) { capture_->flush(step); });
     const bool completed = train();
     if (capture_) writeCapture(*capture_, options_, completed);
-    if (backend_.logsAll()) harness::writeTraceFolder(recorder_.trace(::getpid()), joinPath(options_.folder, "trace"));
+    if (backend_.logsAll())
+      harness::writeTraceFolder(recorder_.trace(::getpid()), joinPath(options_.ownFolder(), "trace"));
     events_->end(completed, steps_);
     return completed ? 0 : 1;
   }
@@ -87,23 +97,27 @@ class Session {
   bool train() {
     try {
       backend_.setPeerAccess();
-      model::RunRecord record(options_.folder, metricsHeader(scenario_, backend_.classes()),
-                              parameterNames(materials_.models.drafterConfig));
+      std::optional<model::RunRecord> record;
+      if (options_.launch.rank == 0)
+        record.emplace(options_.folder, metricsHeader(scenario_, backend_.classes()),
+                       parameterNames(materials_.models.drafterConfig));
+      ranks_ = meetRanks(options_.launch, monitor_, materials_.options, from_, options_.ownFolder());
       bool completed = true;
       try {
-        model::runPipeline(materials_.options, materials_.models, materials_.samples, monitor_, record, *events_,
-                           from_);
+        model::runPipeline(materials_.options, materials_.models, materials_.samples, monitor_,
+                           record ? &*record : nullptr, *events_, from_, ranks_.get());
       } catch (...) {
         completed = false;  // its exception event was written by the role that it came from
+        if (ranks_) ranks_->abort(options_.launch.rank, messageOf(std::current_exception()));
         log(LogLevel::kError, "the run failed: " + messageOf(std::current_exception()));
       }
-      steps_ = record.steps();
-      record.writeDigests();
+      steps_ = record ? record->steps() : events_->steps();
+      if (record) record->writeDigests();
       if (backend_.poisoned()) {
         if (completed) throw Error(ErrorKind::kDevice, "devices", "after the last step they refuse every call");
         return false;
       }
-      writeFileAtomically(joinPath(options_.folder, "memory.json"), pretty(recordToJson(backend_.memory())));
+      writeFileAtomically(joinPath(options_.ownFolder(), "memory.json"), pretty(recordToJson(backend_.memory())));
       if (completed) backend_.confirmPeerAccess();
       return completed;
     } catch (...) {
@@ -126,6 +140,7 @@ class Session {
   std::unique_ptr<RunEvents> events_;
   harness::DriverTraceRecorder recorder_;
   std::int64_t steps_ = 0;
+  std::unique_ptr<model::Collective> ranks_;  // null where there is one process
 };
 
 }  // namespace
@@ -133,7 +148,11 @@ class Session {
 int runScenario(const Scenario& scenario, const RunOptions& options) {
   settleNumerics(scenario.threads);
   const std::string token = readToken(scenario, options.folder);
+  if (!options.launch.alone() && scenario.workload != "training")
+    throwBadInput("the launcher's variables", "a " + scenario.workload + " run is not shared out to processes",
+                  "start it alone");
   if (scenario.workload == "kernel-cache") return runKernelCache(scenario, options, token);
+  if (!options.launch.alone()) partOf(scenario, options.launch);  // throws when there are too many
   RunBackend& backend = startBackend(scenario);
   std::unique_ptr<Fault> fault = makeFault(scenario);
   fault->checkPlacement(backend.placement());

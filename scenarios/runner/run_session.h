@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "base/launch_environment.h"
+#include "golden/run_files.h"
 #include "scenarios/spec/scenario.h"
 
 namespace redraft::scenarios {
@@ -11,6 +13,10 @@ struct RunOptions {
   std::string folder;   // a run folder with scenario.resolved.json; all files go there
   bool resume = false;  // go on from its newest whole checkpoint
   bool capture = true;  // on CUDA devices, leave their trace (harness/probe); simulated ones always do
+  LaunchEnvironment launch = {};
+
+  /// Where this process keeps its events, its trace and its memory.
+  std::string ownFolder() const { return golden::rankFolder(folder, launch.rank); }
 };
 
 /// Exit code: 0 completed, 1 failed (events.jsonl says why). Throws Error(kBadInput) for a folder that cannot be run,

@@ -8,7 +8,7 @@
 
 namespace redraft::scenarios {
 
-std::string eventsPath(const RunOptions& options) { return joinPath(options.folder, "events.jsonl"); }
+std::string eventsPath(const RunOptions& options) { return joinPath(options.ownFolder(), "events.jsonl"); }
 
 void claimFolder(const RunOptions& options) {
   const std::string events = eventsPath(options);
@@ -18,7 +18,7 @@ void claimFolder(const RunOptions& options) {
                   "use a new folder, or --resume to go on from its newest checkpoint");
   }
   for (int attempt = 1;; ++attempt) {
-    const std::string kept = joinPath(options.folder, "events." + std::to_string(attempt) + ".jsonl");
+    const std::string kept = joinPath(options.ownFolder(), "events." + std::to_string(attempt) + ".jsonl");
     if (fileExists(kept)) continue;
     std::error_code error;
     std::filesystem::rename(events, kept, error);
@@ -45,7 +45,7 @@ std::unique_ptr<harness::CapturedRun> startCapture(const Scenario& scenario, con
 }
 
 void writeCapture(harness::CapturedRun& capture, const RunOptions& options, bool completed) {
-  capture.writeTo(joinPath(options.folder, "trace"),
+  capture.writeTo(joinPath(options.ownFolder(), "trace"),
                   completed ? harness::StopMode::kWaitForDevices : harness::StopMode::kAtOnce);
 }
 

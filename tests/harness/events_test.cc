@@ -42,7 +42,7 @@ std::vector<EventBody> everyBody() {
   call.staged = true;
   call.bytes = 8;
   call.foreign = {{"mask", 6, 9, true}};
-  ExceptionSeen exception{"what\n\"quoted\" \xff", "E", 400, "launch", 7, {"f1", "f2"}};
+  ExceptionSeen exception{"what\n\"quoted\" \xff", "E", 400, "launch", 7, std::nullopt, {"f1", "f2"}};
   RunBegin begin;
   begin.scenario = "s";
   return {begin,

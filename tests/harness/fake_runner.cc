@@ -1,12 +1,15 @@
 // A runner without a training stack: does what the script in its scenario says. The script is `fault.script` of
-// scenario.resolved.json, a list of words; without one it trains `training.steps` steps and ends well.
+// scenario.resolved.json, a list of words; without one it trains `training.steps` steps and ends well. A rank beyond 0
+// (RANK) keeps to `fault.others` instead, in a folder of its own.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -24,15 +27,17 @@ namespace {
 
 class FakeRun {
  public:
-  explicit FakeRun(std::string folder)
-      : folder_(std::move(folder)),
-        document_(JsonDocument::load(joinPath(folder_, kScenarioFile))),
+  explicit FakeRun(const std::string& folder)
+      : rank_(std::getenv("RANK") == nullptr ? 0 : std::stoi(std::getenv("RANK"))),
+        folder_(golden::rankFolder(folder, rank_)),
+        document_(JsonDocument::load(joinPath(folder, kScenarioFile))),
         events_(joinPath(folder_, kEventsFile)) {}
 
   int run() {
     const Json& scenario = document_.root();
     Json script = {"begin", "train", "files", "end completed"};
-    if (scenario.contains("fault") && scenario["fault"].contains("script")) script = scenario["fault"]["script"];
+    const char* key = rank_ == 0 ? "script" : "others";
+    if (scenario.contains("fault") && scenario["fault"].contains(key)) script = scenario["fault"][key];
     for (const Json& words : script) act(words.get<std::string>());
     return exitCode_;
   }
@@ -57,6 +62,16 @@ class FakeRun {
         {"loss", [](FakeRun& run, const std::string& loss) { run.loss_ = std::stod(loss); }},
         {"steps", [](FakeRun& run, const std::string& steps) { run.steps_ = std::stoi(steps); }},
         {"exception", [](FakeRun& run, const std::string& what) { run.exception(what); }},
+        {"lost", [](FakeRun& run, const std::string& rank) { run.exception("lost", std::stoi(rank)); }},
+        {"mark",
+         [](FakeRun& run, const std::string& point) {
+           run.write("drafter[0]", 1, "", SyncMark{point, 1});
+         }},
+        {"pause",
+         [](FakeRun&, const std::string& milliseconds) {
+           ::usleep(1000u * static_cast<unsigned>(std::stoi(milliseconds)));
+         }},
+        {"stop", [](FakeRun&, const std::string&) { ::raise(SIGSTOP); }},
         {"end", [](FakeRun& run, const std::string& outcome) { run.end(outcome); }},
         {"exit", [](FakeRun&, const std::string& code) { ::_exit(std::stoi(code)); }},
         {"signal", [](FakeRun&, const std::string& number) { signal(std::stoi(number)); }},
@@ -108,8 +123,9 @@ class FakeRun {
     }
   }
 
-  void exception(const std::string& what) {
+  void exception(const std::string& what, std::optional<int> lost = std::nullopt) {
     ExceptionSeen seen;
+    seen.rank = lost;
     seen.what = what;
     seen.exception = "std::runtime_error";
     write("drafter[1]", 1, "drafter_forward", seen);
@@ -206,6 +222,7 @@ class FakeRun {
     std::fprintf(stderr, "grandchild %d\n", static_cast<int>(pid));
   }
 
+  int rank_;
   std::string folder_;
   JsonDocument document_;
   EventWriter events_;

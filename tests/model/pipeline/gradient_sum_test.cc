@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "base/philox.h"
+#include "model/pipeline/micro_batch_plan.h"
+#include "model/pipeline/thread_collective.h"
 
 namespace redraft::model {
 namespace {
@@ -42,6 +44,53 @@ std::vector<at::Tensor> reduceBy(int members, std::int64_t leaves) {
   }
   for (std::thread& thread : threads) thread.join();
   return results;
+}
+
+/// What `drafters` drafters, shared out to `ranks` processes, each hold after reducing `leaves` leaves.
+std::vector<at::Tensor> reduceByRanks(int ranks, int drafters, std::int64_t leaves) {
+  RunMonitor monitor(kLong);
+  ThreadGroup group(monitor, ranks);
+  const MicroBatchPlan plan(leaves, ranks, drafters);
+  std::vector<std::pair<std::int64_t, std::int64_t>> leavesOf;
+  std::vector<std::unique_ptr<Collective>> collectives;
+  std::vector<std::unique_ptr<GradientSum>> sums;
+  std::vector<at::Tensor> results(static_cast<std::size_t>(drafters));
+  std::vector<std::thread> threads;
+  for (int r = 0; r < ranks; ++r) {
+    const WorkerPart part = partOfRank(ranks, drafters, r, ranks);
+    leavesOf.emplace_back(plan.first(part.firstDrafter), plan.first(part.lastDrafter));
+  }
+  for (int r = 0; r < ranks; ++r) {
+    const WorkerPart part = partOfRank(ranks, drafters, r, ranks);
+    collectives.push_back(group.rank(r));
+    sums.push_back(std::make_unique<GradientSum>(
+        monitor, std::vector<std::string>(static_cast<std::size_t>(part.lastDrafter - part.firstDrafter), "drafter"),
+        leaves, GradientRanks{collectives.back().get(), leavesOf}));
+    for (int d = part.firstDrafter; d < part.lastDrafter; ++d) {
+      threads.emplace_back([&, sum = sums.back().get(), d, member = d - part.firstDrafter] {
+        GradientTree tree(leaves);
+        for (std::int64_t i = plan.first(d); i < plan.last(d); ++i) tree.add({0, i, leafVector(i)}, combineGradients);
+        results[static_cast<std::size_t>(d)] = sum->reduce(member, tree.take(), at::kCPU, 0);
+      });
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  return results;
+}
+
+TEST(GradientSumTest, ProcessesGiveTheSameBitsAsThreads) {
+  for (const std::int64_t leaves : {4, 6, 7, 13}) {
+    const at::Tensor alone = reduceBy(1, leaves).front();
+    for (int drafters = 2; drafters <= 4; ++drafters) {
+      for (int ranks = 2; ranks <= drafters; ++ranks) {
+        std::vector<at::Tensor> results = reduceByRanks(ranks, drafters, leaves);
+        for (const at::Tensor& result : results)
+          EXPECT_TRUE(at::equal(result, alone)) << leaves << ' ' << drafters << ' ' << ranks;
+        results.front().zero_();  // nobody's is another's
+        EXPECT_TRUE(at::equal(results.back(), alone));
+      }
+    }
+  }
 }
 
 TEST(GradientSumTest, EveryMemberHoldsTheSameBitsWhateverTheirNumber) {

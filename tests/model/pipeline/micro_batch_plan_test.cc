@@ -9,6 +9,26 @@
 namespace redraft::model {
 namespace {
 
+TEST(MicroBatchPlanTest, ProcessesShareAStepAndHaveQueuesOfTheirOwn) {
+  for (int ranks = 1; ranks <= 3; ++ranks) {
+    std::set<std::int64_t> indices;
+    for (int r = 0; r < ranks; ++r) {
+      const WorkerPart part = partOfRank(4, 3, r, ranks);
+      const MicroBatchPlan plan(7, 4, 3, part);
+      EXPECT_EQ(plan.microBatches(), 7);
+      for (std::int64_t sequence = 2 * plan.queued(); sequence < 3 * plan.queued(); ++sequence) {
+        const MicroBatchRef ref = plan.at(sequence);
+        EXPECT_EQ(ref.step, 2);
+        EXPECT_TRUE(ref.drafter >= part.firstDrafter && ref.drafter < part.lastDrafter);
+        EXPECT_TRUE(ref.target >= part.firstTarget && ref.target < part.lastTarget);
+        EXPECT_TRUE(ref.index >= plan.first(ref.drafter) && ref.index < plan.last(ref.drafter));
+        EXPECT_TRUE(indices.insert(ref.index).second);
+      }
+    }
+    EXPECT_EQ(indices.size(), 7u);
+  }
+}
+
 TEST(MicroBatchPlanTest, EveryMicroBatchOfAStepBelongsToOneDrafterAndOneTarget) {
   for (int drafters = 1; drafters <= 4; ++drafters) {
     for (int targets = 1; targets <= 6; ++targets) {

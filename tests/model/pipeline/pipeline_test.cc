@@ -46,6 +46,39 @@ TEST(PipelineBitsTest, OneByFourEqualsTwoByTwoEqualsFourByOne) {
   EXPECT_EQ(bitsOf(with(1, 4)), one);
 }
 
+TEST(PipelineBitsTest, ProcessesOfOneDrafterEqualOneProcessOfAsMany) {
+  const std::vector<std::string> one = bitsOf(with(1, 1));
+  for (const auto& [processes, drafters] : {std::pair(2, 2), std::pair(4, 4), std::pair(2, 4), std::pair(3, 4)}) {
+    TinyTraining several = with(4, drafters);
+    several.processes = processes;
+    EXPECT_EQ(bitsOf(several), one) << processes << " processes of " << drafters;
+  }
+}
+
+TEST(PipelineTest, EveryStepHasTheSamplesOfAllRolesOfAllProcesses) {
+  TinyTraining training = with(2, 2);
+  training.processes = 2;
+  const TemporaryFolder folder;
+  for (const StepMetrics& step : train(training, folder.path()).steps) {
+    std::vector<std::string> roles;
+    for (const auto& [role, sample] : step.roles) roles.push_back(role);
+    EXPECT_EQ(roles, (std::vector<std::string>{"drafter[0]", "drafter[1]", "target[0]", "target[1]"}));
+  }
+}
+
+TEST(PipelineTest, ARankWithoutAWorkerIsRefused) {
+  TinyTraining training = with(1, 2);
+  training.processes = 2;
+  const TemporaryFolder folder;
+  try {
+    train(training, folder.path());
+    FAIL() << "one target cannot feed two processes";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.place(), "topology.roles.target");
+    EXPECT_NE(error.message().find("2 processes"), std::string::npos);
+  }
+}
+
 TEST(PipelineBitsTest, UnevenSharesAreEqualToo) { EXPECT_EQ(bitsOf(with(2, 3, 7)), bitsOf(with(1, 1, 7))); }
 
 TEST(PipelineBitsTest, OneTargetEqualsSix) { EXPECT_EQ(bitsOf(with(1, 2)), bitsOf(with(6, 2))); }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <thread>
+
 #include "base/error.h"
 #include "base/json.h"
 #include "devices/kernel_cache.h"
@@ -9,6 +12,7 @@
 #include "model/checkpoint.h"
 #include "model/kernels/attention.h"
 #include "model/pipeline/byte_tokenizer.h"
+#include "model/pipeline/thread_collective.h"
 #include "model/sim/sim_backend.h"
 
 namespace redraft::model {
@@ -128,6 +132,30 @@ class Watch : public PipelineObserver {
   const std::function<void(const StepMetrics&)>& intervene_;
 };
 
+/// Ranks but the first, each on a thread; joined at the end.
+class OtherRanks {
+ public:
+  OtherRanks(int ranks, std::function<void(int)> each) : body_(std::move(each)) {
+    for (int r = 1; r < ranks; ++r) {
+      threads_.emplace_back([this, r] {
+        try {
+          body_(r);
+        } catch (const std::exception&) {  // rank 0 throws what ended them all
+        }
+      });
+    }
+  }
+  ~OtherRanks() {
+    for (std::thread& thread : threads_) thread.join();
+  }
+  OtherRanks(const OtherRanks&) = delete;
+  OtherRanks& operator=(const OtherRanks&) = delete;
+
+ private:
+  const std::function<void(int)> body_;
+  std::vector<std::thread> threads_;
+};
+
 std::vector<std::string> parameterNames(const DrafterConfig& config) {
   std::vector<std::string> names;
   for (const ParameterSpec& spec : drafterParameters(config)) names.push_back(spec.name);
@@ -170,7 +198,17 @@ TinyOutcome train(const TinyTraining& training, const std::string& folder,
     from = newestRunCheckpoint(options.checkpointFolder, options.configuration);
     REDRAFT_CHECK(from.has_value(), "a test that resumes has saved before");
   }
-  runPipeline(options, models, samples, monitor, record, watch, from);
+  RunMonitor between(std::chrono::seconds(60));
+  ThreadGroup group(between, training.processes);
+  {
+    const OtherRanks others(training.processes, [&](int r) {
+      RunMonitor own(std::chrono::seconds(60));
+      PipelineObserver nobody;
+      runPipeline(options, models, samples, own, nullptr, nobody, from, group.rank(r).get());
+    });
+    const std::unique_ptr<Collective> ranks = training.processes > 1 ? group.rank(0) : nullptr;
+    runPipeline(options, models, samples, monitor, &record, watch, from, ranks.get());
+  }
   record.writeDigests();
   return outcome;
 }

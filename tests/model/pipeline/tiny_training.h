@@ -13,6 +13,7 @@ namespace redraft::model {
 struct TinyTraining {
   int targets = 1;
   int drafters = 1;
+  int processes = 1;  // played by threads
   std::int64_t microBatches = 4;
   std::int64_t batchSize = 1;
   std::int64_t queueDepth = 4;
