@@ -77,7 +77,12 @@ void setCurrentDevice(int device) {
 
 void restoreCurrentDevice(int device) noexcept {
   try {
-    setCurrentDevice(device);
+    // As LibTorch on CUDA: to go back makes no context. A thread that none is bound to is on device 0.
+    if (device == 0 && !deviceHasContext(0)) {
+      answered(driver().setCurrent({}), "setCurrent", device);
+    } else {
+      setCurrentDevice(device);
+    }
   } catch (const devices::DeviceError& error) {
     logRefusal(error.status(), "setCurrent", device);
   } catch (const std::exception& error) {

@@ -7,6 +7,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <thread>
 
 #include "tests/model/sim/support.h"
@@ -31,6 +32,26 @@ TEST(SimGuardTest, NestsAndRestores) {
     EXPECT_EQ(guard().getDevice(), simDevice(5));
   }
   EXPECT_EQ(guard().getDevice(), simDevice(0));
+}
+
+/// Contexts that were made on a device so far.
+int contextsOn(int device) {
+  int contexts = 0;
+  for (const devices::LogRecord& record : simDriver().log().records())
+    if (record.kind == devices::CallKind::kContext && record.objectDevice == device) ++contexts;
+  return contexts;
+}
+
+TEST(SimGuardTest, GoingBackToADeviceThatHasNoContextMakesNone) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process of its own, where device 0 has none yet
+  const auto workOnThree = [] {
+    std::thread([] {
+      const c10::DeviceGuard three(simDevice(3));
+      at::ones({1}, at::TensorOptions().device(simDevice(3)));
+    }).join();
+    std::exit(contextsOn(3) == 1 && contextsOn(0) == 0 ? 0 : 1);
+  };
+  EXPECT_EXIT(workOnThree(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(SimGuardTest, ANewThreadStartsAtDeviceZeroOnDefaultStreams) {
