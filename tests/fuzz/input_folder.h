@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tests/fuzz/may_refuse.h"
 #include "tests/support/temp_folder.h"
 
 namespace redraft::fuzz {
@@ -53,16 +54,5 @@ class InputFolder {
 
   testing_support::TempFolder folder_;
 };
-
-/// Runs `read`, which may refuse its input: Error(kBadInput) at a place within `folder`.
-template <class Read>
-void mayRefuse(const std::string& folder, Read&& read) {
-  try {
-    read();
-  } catch (const Error& error) {
-    REDRAFT_CHECK(error.kind() == ErrorKind::kBadInput, error.what());
-    REDRAFT_CHECK(error.place().rfind(folder, 0) == 0, error.what());
-  }
-}
 
 }  // namespace redraft::fuzz
