@@ -76,6 +76,9 @@ struct LogRecord {
   std::vector<ForeignTouch> foreign;
 };
 
+/// The number by which people know a driver's object. The simulator's ids carry a serial of the driver above it.
+inline std::uint64_t shownId(std::uint64_t id) { return id & 0xFFFFFFFFu; }
+
 /// A record of `kind` with time, thread and origin filled in.
 LogRecord newLogRecord(CallKind kind);
 

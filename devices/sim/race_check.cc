@@ -17,7 +17,7 @@ std::uint64_t callingHost() {
 
 std::string describe(const RaceSide& side) {
   std::string text = side.work + (side.written ? " writes \"" : " reads \"") + side.range + "\" on stream " +
-                     std::to_string(side.stream) + " (device " + std::to_string(side.device);
+                     std::to_string(shownId(side.stream)) + " (device " + std::to_string(side.device);
   if (side.origin.role != 0) text += ", " + roleName(side.origin.role);
   if (side.origin.step >= 0) text += ", step " + std::to_string(side.origin.step);
   return text + ")";

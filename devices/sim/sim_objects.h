@@ -37,7 +37,7 @@ struct ContextState {
 
 /// "context 3 (device 6)", for the reasons of refusals.
 inline std::string where(const ContextState& context) {
-  return "context " + std::to_string(context.id & 0xFFFFFFFFu) + " (device " + std::to_string(context.device) + ")";
+  return "context " + std::to_string(shownId(context.id)) + " (device " + std::to_string(context.device) + ")";
 }
 
 struct EventState {

@@ -41,17 +41,19 @@ bool isListed(const devices::LogRecord& record) {
   }
 }
 
+std::int64_t shown(std::uint64_t id) { return static_cast<std::int64_t>(devices::shownId(id)); }
+
 harness::DriverCall driverEvent(const devices::LogRecord& record) {
   harness::DriverCall call;
   call.call = devices::callKindName(record.kind);
   call.status = static_cast<int>(record.status);
   call.statusName = devices::statusName(record.status);
   call.device = record.device;
-  call.context = static_cast<std::int64_t>(record.context);
-  call.stream = static_cast<std::int64_t>(record.stream);
-  call.object = static_cast<std::int64_t>(record.object);
+  call.context = shown(record.context);
+  call.stream = shown(record.stream);
+  call.object = shown(record.object);
   call.objectDevice = record.objectDevice;
-  call.objectContext = static_cast<std::int64_t>(record.objectContext);
+  call.objectContext = shown(record.objectContext);
   call.name = record.name;
   if (record.kind == devices::CallKind::kCopy || record.kind == devices::CallKind::kPeerAccess) {
     call.from = record.fromDevice;
@@ -159,7 +161,7 @@ void RunEvents::cacheEvent(devices::CacheEvent event, const devices::CacheReques
     mark.event = name;
     mark.artefact = request.artefact;
     mark.passedDevice = request.device;
-    mark.context = static_cast<std::int64_t>(request.context.id);
+    mark.context = shown(request.context.id);
     write(std::move(mark));
   }
   fault_.cacheEvent(event, request);
