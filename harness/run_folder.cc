@@ -1,5 +1,10 @@
 #include "harness/run_folder.h"
 
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxDataFiles = 10'000;
+constexpr std::uintmax_t kMaxCopyBytes = 64u << 20;  // of a file: larger ones are linked where they cannot be cloned
 constexpr std::streamoff kTailBytes = 512 << 10;
 constexpr std::size_t kMaxLogLine = 2000;  // a frame with a long mangled name has to stay whole
 
@@ -21,11 +27,28 @@ constexpr std::size_t kMaxLogLine = 2000;  // a frame with a long mangled name h
   throw Error(ErrorKind::kEnvironment, path.string(), error.message(), "check the disk's space and permissions");
 }
 
-void linkOrCopy(const fs::path& source, const fs::path& destination) {
+/// A copy that shares its blocks until one of the two is written, where the file system knows such.
+bool cloneFile(const fs::path& source, const fs::path& destination) {
+  const int from = ::open(source.c_str(), O_RDONLY | O_CLOEXEC);
+  if (from < 0) return false;
+  const int to = ::open(destination.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  const bool cloned = to >= 0 && ::ioctl(to, FICLONE, from) == 0;
+  ::close(from);
+  if (to < 0) return false;
+  ::close(to);
+  if (!cloned) ::unlink(destination.c_str());
+  return cloned;
+}
+
+void layFile(const fs::path& source, const fs::path& destination) {
   makeDirectories(destination.parent_path().string());
+  if (cloneFile(source, destination)) return;
   std::error_code error;
-  fs::create_hard_link(source, destination, error);
-  if (!error) return;
+  const std::uintmax_t bytes = fs::file_size(source, error);
+  if (!error && bytes > kMaxCopyBytes) {
+    fs::create_hard_link(source, destination, error);
+    if (!error) return;
+  }
   fs::copy_file(source, destination, error);
   if (error) refuse(destination, error);
 }
@@ -37,13 +60,13 @@ void layData(const DataLink& link, const std::string& folder) {
   const fs::path source = fs::canonical(link.source, error);
   if (error) throwBadInput(link.source, error.message(), "the scenario names this file or folder; see docs/formats.md");
   const fs::path destination = joinPath(folder, link.destination);
-  if (!fs::is_directory(source)) return linkOrCopy(source, destination);
+  if (!fs::is_directory(source)) return layFile(source, destination);
   std::size_t files = 0;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(source, error)) {
     if (!entry.is_regular_file()) continue;
     if (++files > kMaxDataFiles)
       throwBadInput(link.source, "holds more than " + std::to_string(kMaxDataFiles) + " files");
-    linkOrCopy(fs::canonical(entry.path()), destination / entry.path().lexically_relative(source));
+    layFile(fs::canonical(entry.path()), destination / entry.path().lexically_relative(source));
   }
   if (error) throwBadInput(link.source, error.message());
 }

@@ -23,7 +23,8 @@ inline constexpr const char* kResultFile = "result.json";
 /// refuses, or when the folder is there already.
 void prepareRunFolder(const std::string& folder, const CasePlan& plan, const golden::EnvironmentReport& environment);
 
-/// Data as hard links where source and destination are on one file system, else as copies; folders whole.
+/// Data as files of the run's own, so that an edit of one changes no other run: clones where the file system knows
+/// such, else copies. A file beyond 64 MiB that cannot be cloned is a hard link. Folders whole.
 void layData(const DataLink& link, const std::string& folder);
 
 /// nullopt when there is none. Throws Error(kBadInput) when it is no memory report.
