@@ -1,6 +1,7 @@
 #include "scenarios/runner/kernel_cache_session.h"
 
 #include <ATen/ATen.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "devices/sim/sim_driver.h"
 #include "golden/run_files.h"
 #include "harness/probe/captured_run.h"
+#include "harness/trace/driver_trace.h"
 #include "model/kernels/gpu_attention.h"
 #include "model/kernels/gpu_ops.h"
 #include "model/pipeline/run_record.h"
@@ -79,7 +81,11 @@ class KernelCacheSession {
     events_->begin(scenario_, token, devices::Placement(topology_));
     model::setInstrument(events_.get());
     if (capture_) events_->setStepHook([this](std::int64_t step) { capture_->flush(step); });
-    driver_->log().setSink([this](const devices::LogRecord& record) { events_->driverCall(record); });
+    for (const devices::LogRecord& call : driver_->log().records()) recorder_.add(call);  // made so far
+    driver_->log().setSink([this](const devices::LogRecord& call) {
+      if (simulated()) recorder_.add(call);
+      events_->driverCall(call);
+    });
     cache_.setHook([this](devices::CacheEvent event, const devices::CacheRequest& request) {
       events_->cacheEvent(event, request);
     });
@@ -95,11 +101,15 @@ class KernelCacheSession {
     record.writeDigests();
     writeMemory();
     if (capture_) writeCapture(*capture_, options_, completed);
+    if (simulated()) harness::writeTraceFolder(recorder_.trace(::getpid()), joinPath(options_.folder, "trace"));
     events_->end(completed, record.steps());
     return completed ? 0 : 1;
   }
 
  private:
+  /// The driver's log shows all that simulated devices do: the trace is made of it.
+  bool simulated() const { return scenario_.backend == "sim"; }
+
   /// On a GPU nothing but our own kernel runs.
   RunClasses classes() const {
     if (scenario_.backend == "sim") return {cpuNumericsClass("sim", scenario_.threads), {}};
@@ -230,12 +240,13 @@ class KernelCacheSession {
   const RunOptions& options_;
   const devices::Topology topology_;
   std::unique_ptr<devices::Driver> driver_;
-  std::unique_ptr<harness::CapturedRun> capture_;  // before the first context
+  std::unique_ptr<harness::CapturedRun> capture_;  // before the first context; null on simulated devices
   model::RunMonitor monitor_;
   devices::KernelCache cache_;
   std::unique_ptr<Fault> fault_;
   const ProbeCase probe_;
   std::unique_ptr<RunEvents> events_;
+  harness::DriverTraceRecorder recorder_;
   // Under the monitor's lock:
   std::vector<at::Tensor> outputs_;
   std::int64_t finished_ = 0, recorded_ = 0;
