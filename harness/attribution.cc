@@ -23,6 +23,7 @@ std::vector<reports::Finding> attribute(const Evidence& evidence) {
   Findings findings;
   for (const DetectorRow& row : kDetectors)
     for (reports::Finding& each : row.detect(evidence, findings)) findings.push_back(std::move(each));
+  weighWithTrace(evidence, findings);
   return findings;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "devices/topology.h"
+#include "harness/affinity/contract.h"
 #include "reports/result.h"
 
 namespace redraft::harness {
@@ -22,6 +23,7 @@ struct CasePlan {
   std::string token;         // schedule.token
   std::vector<DataLink> links;
   devices::Topology topology;
+  Contract contract;  // that its trace is audited by
   int threads = 1;
   int processes = 1;  // that share the run out
   std::int64_t steps = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -128,6 +129,7 @@ Evidence evidenceOf(const CasePlan& plan, const std::string& folder, Observation
   const std::string own = golden::rankFolder(folder, evidence.seen.rank);
   evidence.logTail = logTail(own, kTailLines);
   evidence.stacks = runnerStacks(symboliseFrames(logTail(own, kStackLines)));
+  evidence.trace = auditRunTrace(own, plan.contract, evidence.events());
   return evidence;
 }
 
@@ -140,7 +142,8 @@ Observation takeOut(std::vector<Observation>& ranks, std::size_t index) {
 /// How a run ended is said once, by the decisive rank's findings; the others add what their processes did wrong beside
 /// that, and a line each on where they were.
 void addOtherRanks(const CasePlan& plan, const std::string& folder, const Observation& decisive,
-                   std::vector<Observation> others, std::vector<reports::Finding>& findings) {
+                   std::vector<Observation> others, std::vector<reports::Finding>& findings,
+                   std::map<int, RunTrace>& traces) {
   const auto place = [](int rank, reports::Finding& finding) {
     finding.title = "rank " + std::to_string(rank) + ": " + finding.title;
   };
@@ -155,6 +158,7 @@ void addOtherRanks(const CasePlan& plan, const std::string& folder, const Observ
       place(evidence.seen.rank, each);
       findings.push_back(std::move(each));
     }
+    traces[evidence.seen.rank] = std::move(evidence.trace);
   }
 }
 
@@ -192,13 +196,15 @@ reports::CaseResult assessCase(const CasePlan& plan, const std::string& folder, 
 
   reports::CaseResult result = plannedResult(plan, folder);
   result.findings = attribute(evidence);
-  if (!ranks.empty()) addOtherRanks(plan, folder, evidence.seen, std::move(ranks), result.findings);
+  std::map<int, RunTrace> traces = {{evidence.seen.rank, evidence.trace}};
+  if (!ranks.empty()) addOtherRanks(plan, folder, evidence.seen, std::move(ranks), result.findings, traces);
   const std::int64_t steps = gathered.record ? static_cast<std::int64_t>(gathered.record->steps.size()) : 0;
   const Judgement judgement = judge({evidence, result.findings, gathered.recordProblem, steps, plan.steps,
-                                     !plan.golden.empty(), gathered.goldenProblem});
+                                     problemOf(traces), !plan.golden.empty(), gathered.goldenProblem});
   result.verdict = judgement.verdict;
   result.reason = judgement.reason;
   result.golden = gathered.goldenText;
+  result.audit = summaryOf(traces);
   result.ended =
       (plan.processes > 1 ? "rank " + std::to_string(evidence.seen.rank) + ": " : "") + evidence.seen.end.text();
   result.figures = figuresOf(evidence.seen, gathered);

@@ -46,6 +46,7 @@ struct RunBegin {
   std::string backend, token;
   std::vector<int> placement;   // the physical device of each logical one (devices/placement.h); empty: itself
   int rank = 0, processes = 1;  // whose log this is, of how many
+  bool traced = true;           // it leaves a trace when it ends by itself
   template <class Visitor>
   void fields(Visitor& visit) {
     visit("schema", schema);
@@ -56,6 +57,7 @@ struct RunBegin {
     visit("backend", backend);
     visit("token", token);
     visit.unless("placement", placement, std::vector<int>());
+    visit.unless("traced", traced, true);
   }
 };
 

@@ -9,6 +9,7 @@
 #include "devices/topology.h"
 #include "golden/compare.h"
 #include "golden/run_files.h"
+#include "harness/run_trace.h"
 #include "harness/runner_stacks.h"
 #include "harness/supervisor.h"
 
@@ -19,6 +20,7 @@ struct Evidence {
   devices::Topology topology;  // in terms of the devices that events name
   std::optional<golden::MemoryReport> memory;
   std::optional<golden::NumericsComparison> comparison;  // with the golden, where there is one
+  RunTrace trace;                                        // what it shows, held to the contract
   std::vector<std::string> logTail;                      // last lines of runner.log
   std::vector<RunnerStack> stacks;                       // in it
 

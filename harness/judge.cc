@@ -37,6 +37,7 @@ Judgement judgeCompleted(const JudgeInput& input) {
     return {Verdict::kError,
             "the record has " + std::to_string(input.recordSteps) + " steps of " + std::to_string(input.plannedSteps)};
   if (!input.findings.empty()) return {Verdict::kFailed, ""};
+  if (!input.auditProblem.empty()) return {Verdict::kError, "the audit of its trace is invalid: " + input.auditProblem};
   if (!input.wantsGolden) return {Verdict::kPassed, ""};
   const auto& comparison = input.evidence.comparison;
   if (!comparison) return {Verdict::kIncomparable, input.goldenProblem};

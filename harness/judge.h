@@ -21,6 +21,7 @@ struct JudgeInput {
   std::string recordProblem;     // why metrics, digests or memory cannot be read; "": they are whole
   std::int64_t recordSteps = 0;  // in the metrics
   std::int64_t plannedSteps = 0;
+  std::string auditProblem;  // why the audit of its trace says nothing; "": it does
   bool wantsGolden = false;
   std::string goldenProblem;  // why there is no comparison
 };

@@ -16,6 +16,7 @@ inline constexpr const char* kTokenFile = "schedule.token";
 inline constexpr const char* kEventsFile = "events.jsonl";
 inline constexpr const char* kMetricsFile = "metrics.jsonl";
 inline constexpr const char* kMemoryFile = "memory.json";
+inline constexpr const char* kTraceFolder = "trace";
 inline constexpr const char* kLogFile = "runner.log";
 inline constexpr const char* kResultFile = "result.json";
 

@@ -35,6 +35,7 @@ std::vector<std::string> tableRow(const CaseResult& result) {
           figures.steps > 0 ? std::to_string(figures.steps) : "–",
           all != figures.tokensPerSecond.end() ? formatRate(all->second) : "–",
           figures.seconds > 0 ? formatSeconds(figures.seconds) : "–",
+          auditCell(result.audit),
           outcome(result)};
 }
 
@@ -75,6 +76,8 @@ std::string printFinding(const Finding& finding, bool first, const Painter& pain
   addLine(out, "where", placeOf(finding));
   for (std::size_t i = 0; i < finding.details.size(); ++i) addLine(out, i == 0 ? "details" : "", finding.details[i]);
   addLine(out, "evidence", evidenceOf(finding));
+  for (const TraceProof& proof : finding.proofs)
+    addLine(out, "proof", proof.check + ": " + proof.message + "\n" + proof.record);
   for (std::size_t i = 0; i < finding.ruledOut.size(); ++i)
     addLine(out, i == 0 ? "ruled out" : "", finding.ruledOut[i].id + ": " + finding.ruledOut[i].because);
   return out;
@@ -94,6 +97,7 @@ std::string printCase(const CaseResult& result, const ConsoleStyle& style) {
                     (result.asExpected() ? ", as expected" : ", but expected " + expectation(result)) + "\n";
   for (std::size_t i = 0; i < result.findings.size(); ++i) out += printFinding(result.findings[i], i == 0, painter);
   addLine(out, "reason", result.reason);
+  if (result.audit) addLine(out, "audit", auditLine(*result.audit));
   addLine(out, "golden", result.golden);
   addLine(out, "ended", result.ended);
   addLine(out, "run", result.runFolder);
@@ -103,7 +107,8 @@ std::string printCase(const CaseResult& result, const ConsoleStyle& style) {
 
 std::string printConsole(const SuiteResult& suite, const ConsoleStyle& style) {
   const Painter painter(style);
-  std::vector<std::vector<std::string>> rows = {{"", "verdict", "scenario", "steps", "tokens/s", "time", "finding"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"", "verdict", "scenario", "steps", "tokens/s", "time", "audit", "finding"}};
   for (const CaseResult& each : suite.cases) rows.push_back(tableRow(each));
   const std::vector<std::string> lines = alignColumns(rows, "  ", {3, 4, 5});
   std::string out = painter.quiet(lines[0]) + "\n";

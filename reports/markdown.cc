@@ -15,7 +15,8 @@ std::string row(const CaseResult& result) {
   return "|" + cell(result.asExpected() ? "ok" : "NOT") + cell(enumName(result.verdict)) + cell(result.name) +
          cell(figures.steps > 0 ? std::to_string(figures.steps) : "–") +
          cell(all != figures.tokensPerSecond.end() ? formatRate(all->second) : "–") +
-         cell(figures.lastLoss ? formatNumber(*figures.lastLoss) : "–") + cell(finding) + "\n";
+         cell(figures.lastLoss ? formatNumber(*figures.lastLoss) : "–") + cell(auditCell(result.audit)) +
+         cell(finding) + "\n";
 }
 
 /// A fence that the text cannot close.
@@ -35,7 +36,8 @@ std::string details(const CaseResult& result) {
 std::string printMarkdown(const SuiteResult& suite) {
   std::string out = "## Redraft: " + summaryLine(suite) + "\n\n";
   if (!suite.complete) out += "**The suite has not ended: cases without an end are shown as ABORTED.**\n\n";
-  out += "| | verdict | scenario | steps | tokens/s | last loss | finding |\n|---|---|---|--:|--:|--:|---|\n";
+  out +=
+      "| | verdict | scenario | steps | tokens/s | last loss | audit | finding |\n|---|---|---|--:|--:|--:|---|---|\n";
   for (const CaseResult& each : suite.cases) out += row(each);
   std::size_t leftOut = 0;
   for (const bool wanted : {false, true}) {  // what was not expected first: it must not be what is cut

@@ -17,6 +17,24 @@ bool allAsExpected(const SuiteResult& suite, bool allowSkipped) {
   return suite.complete && std::all_of(suite.cases.begin(), suite.cases.end(), fine);
 }
 
+std::string auditLine(const AuditSummary& audit) {
+  std::vector<std::string> missing, parts;
+  for (const NotComputable& check : audit.notComputable) missing.push_back(check.id);
+  if (!audit.reason.empty()) parts.push_back(std::string(enumName(audit.outcome)) + ": " + audit.reason);
+  if (!audit.found.empty()) parts.push_back("found " + join(audit.found, ", "));
+  if (!audit.clean.empty()) parts.push_back("clean " + join(audit.clean, ", "));
+  if (!missing.empty()) parts.push_back("not computable " + join(missing, ", "));
+  return parts.empty() ? enumName(audit.outcome) : join(parts, "; ");
+}
+
+std::string auditCell(const std::optional<AuditSummary>& audit) {
+  if (!audit || audit->outcome == AuditOutcome::kAbsent) return "–";
+  if (audit->outcome == AuditOutcome::kClean) return std::to_string(audit->clean.size()) + " clean";
+  std::vector<std::string> ids;
+  for (const std::string& found : audit->found) ids.push_back(found.substr(0, found.find(' ')));
+  return ids.empty() ? enumName(audit->outcome) : join(ids, " ");
+}
+
 std::string summaryLine(const SuiteResult& suite) {
   std::map<Verdict, int> counts;
   int expected = 0, skipped = 0;

@@ -18,7 +18,20 @@ inline constexpr const char* kReportSchema = "redraft.report/1";
 
 enum class Verdict { kPassed, kFailed, kCrashed, kHung, kIncomparable, kSkipped, kAborted, kError };
 
+/// What the audit of a run's trace came to. Invalid: what it did not find, it could not have found. Absent: the run
+/// ended before it wrote one.
+enum class AuditOutcome { kClean, kFound, kInvalid, kAbsent };
+
 }  // namespace redraft::reports
+
+template <>
+struct redraft::NameTable<redraft::reports::AuditOutcome> {
+  using Outcome = reports::AuditOutcome;
+  static constexpr std::pair<Outcome, const char*> kNames[] = {{Outcome::kClean, "clean"},
+                                                               {Outcome::kFound, "found"},
+                                                               {Outcome::kInvalid, "invalid"},
+                                                               {Outcome::kAbsent, "absent"}};
+};
 
 template <>
 struct redraft::NameTable<redraft::reports::Verdict> {
@@ -45,6 +58,20 @@ struct RuledOut {
   }
 };
 
+/// A record of the run's trace that proves a finding.
+struct TraceProof {
+  std::string check;    // "A9"
+  std::string message;  // what is wrong with it
+  std::string record;   // file, number, kind, name and where it ran
+  bool operator==(const TraceProof&) const = default;
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("check", check);
+    visit("message", message);
+    visit("record", record);
+  }
+};
+
 struct Finding {
   std::string id;     // docs/formats.md, "Findings"
   std::string title;  // one line: what happened, with names and numbers
@@ -54,6 +81,7 @@ struct Finding {
   std::optional<int> device;
   std::vector<std::string> details;    // lines: the exception's text, last sync points, parameters that differ …
   std::vector<std::int64_t> evidence;  // sequence numbers in events.jsonl
+  std::vector<TraceProof> proofs;      // records of the trace
   std::vector<RuledOut> ruledOut;
   std::string signature;  // what a replay has to bring back
   template <class Visitor>
@@ -66,10 +94,44 @@ struct Finding {
     visit("device", device);
     visit.unless("details", details, std::vector<std::string>());
     visit("evidence", evidence);
+    visit.unless("proofs", proofs, std::vector<TraceProof>());
     visit("ruled_out", ruledOut);
     visit("signature", signature);
   }
 };
+
+/// A check of the audit that the trace or the contract does not hold enough for.
+struct NotComputable {
+  std::string id, name, reason;
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("id", id);
+    visit("name", name);
+    visit("reason", reason);
+  }
+};
+
+/// The audit of a run's trace (docs/audit.md), in one place for every printer.
+struct AuditSummary {
+  AuditOutcome outcome = AuditOutcome::kAbsent;
+  std::string reason;                        // why it is invalid or absent
+  std::vector<std::string> found;            // "A9 host-sync (2)"
+  std::vector<std::string> clean;            // "A1"
+  std::vector<NotComputable> notComputable;  // never passed over in silence
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("outcome", outcome);
+    visit.unless("reason", reason, "");
+    visit("found", found);
+    visit("clean", clean);
+    visit("not_computable", notComputable);
+  }
+};
+
+/// "found A9 host-sync (2); clean A1, A4; not computable A2, A7".
+std::string auditLine(const AuditSummary& audit);
+/// For a cell of a table: "7 clean", "A9", "invalid"; "–": there was no trace.
+std::string auditCell(const std::optional<AuditSummary>& audit);
 
 struct Expectation {
   Verdict verdict = Verdict::kPassed;
@@ -110,9 +172,10 @@ struct CaseResult {
   std::string reason;  // why the verdict is not PASSED or FAILED: what ended the child, what the golden lacks
   std::string golden;  // what it was compared with, and how that came out; "": nothing
   std::string ended;   // "exited 0", "signal 11 (SIGSEGV)"; "": never started
-  std::vector<Finding> findings;  // the cause first
-  std::string runFolder, replay;  // the command that runs it again
-  std::string digest;             // over everything that has to come back bit for bit; "": the record is not whole
+  std::vector<Finding> findings;      // the cause first
+  std::optional<AuditSummary> audit;  // of its trace; nullopt: never started
+  std::string runFolder, replay;      // the command that runs it again
+  std::string digest;                 // over everything that has to come back bit for bit; "": the record is not whole
   Figures figures;
 
   /// Verdict and first finding are those of the scenario.
@@ -129,6 +192,7 @@ struct CaseResult {
     visit.unless("golden", golden, "");
     visit.unless("ended", ended, "");
     visit("findings", findings);
+    visit("audit", audit);
     visit("run_folder", runFolder);
     visit("replay", replay);
     visit.unless("digest", digest, "");

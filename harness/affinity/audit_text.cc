@@ -14,24 +14,6 @@ std::string millis(std::int64_t nanos) {
   return text;
 }
 
-std::string placeText(const Violation& found) {
-  const std::string place = std::to_string(found.place);
-  std::string text =
-      found.file + ": " +
-      (found.file.ends_with(kBinaryTraceSuffix) ? "record " + place
-                                                : "event " + std::to_string(found.event) + " at byte " + place) +
-      ", " + found.kind + " \"" + printable(found.name, 60) + "\", " + millis(found.startNs);
-  const auto number = [&](const char* what, std::int64_t value) {
-    if (value >= 0) text += std::string(", ") + what + " " + std::to_string(value);
-  };
-  number("device", found.device);
-  number("context", found.context);
-  number("stream", found.stream);
-  number("thread", found.thread);
-  number("step", found.step);
-  return found.role.empty() ? text : text + ", " + printable(found.role);
-}
-
 std::string checkText(const TraceCheck& check) {
   std::string text = enumName(check.state);
   if (check.count > 0) text += " (" + std::to_string(check.count) + ")";
@@ -40,7 +22,7 @@ std::string checkText(const TraceCheck& check) {
           check.title + "\n";
   const std::string indent(18, ' ');
   for (const Violation& found : check.violations)
-    text += indent + printable(found.message, 400) + "\n" + indent + "  " + placeText(found) + "\n";
+    text += indent + printable(found.message, 400) + "\n" + indent + "  " + recordText(found) + "\n";
   if (check.count > static_cast<std::int64_t>(check.violations.size()))
     text +=
         indent + "and " + std::to_string(check.count - static_cast<std::int64_t>(check.violations.size())) + " more\n";
@@ -60,6 +42,24 @@ std::string summary(const TraceAudit& audit) {
 }
 
 }  // namespace
+
+std::string recordText(const Violation& found) {
+  const std::string place = std::to_string(found.place);
+  std::string text =
+      found.file + ": " +
+      (found.file.ends_with(kBinaryTraceSuffix) ? "record " + place
+                                                : "event " + std::to_string(found.event) + " at byte " + place) +
+      ", " + found.kind + " \"" + printable(found.name, 60) + "\", " + millis(found.startNs);
+  const auto number = [&](const char* what, std::int64_t value) {
+    if (value >= 0) text += std::string(", ") + what + " " + std::to_string(value);
+  };
+  number("device", found.device);
+  number("context", found.context);
+  number("stream", found.stream);
+  number("thread", found.thread);
+  number("step", found.step);
+  return found.role.empty() ? text : text + ", " + printable(found.role);
+}
 
 std::string auditText(const TraceAudit& audit) {
   std::string text = "coverage of " + std::to_string(audit.files.size()) +

@@ -16,7 +16,7 @@ class CheckBuilder {
   CheckBuilder(const TraceIndex& index, std::string id, std::string name, std::string title);
 
   void violation(const TraceRecord& record, std::string message);
-  /// False when enough were found: the message of another will not be shown.
+  /// False when enough were found for the costly part of another's message to be left out.
   bool showsMore() const;
   /// Ends the check as not computable, unless something was found: then the reason says what was not looked at.
   TraceCheck notComputable(std::string reason);

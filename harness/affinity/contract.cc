@@ -64,4 +64,23 @@ Contract contractOf(const devices::Topology& topology) {
   return contract;
 }
 
+Contract placedOn(const Contract& contract, const std::vector<int>& devices) {
+  if (devices.empty()) return contract;
+  const auto place = [&devices](std::int32_t device) {
+    if (device < 0 || static_cast<std::size_t>(device) >= devices.size())
+      throwBadInput("contract", "device " + std::to_string(device) + " is none of the topology's " +
+                                    std::to_string(devices.size()));
+    return devices[static_cast<std::size_t>(device)];
+  };
+  Contract placed = contract;
+  for (auto& [name, role] : placed.roles) {
+    for (std::int32_t& device : role.devices) device = place(device);
+    for (ContractCopy& copy : role.copies) copy.from = place(copy.from), copy.to = place(copy.to);
+    std::erase_if(role.copies, [](const ContractCopy& copy) { return copy.from == copy.to; });
+  }
+  for (std::vector<std::int32_t>& graph : placed.graphs)
+    for (std::int32_t& device : graph) device = place(device);
+  return placed;
+}
+
 }  // namespace redraft::harness

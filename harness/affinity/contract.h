@@ -90,4 +90,8 @@ std::string contractText(const Contract& contract);
 /// What a run's topology allows. Host waits are not limited: a topology says nothing of them.
 Contract contractOf(const devices::Topology& topology);
 
+/// The same where device i is `devices[i]`; empty: every one itself. Roles may then share a device, and a copy within
+/// one is no edge. Throws Error(kBadInput) for a device that is not among them.
+Contract placedOn(const Contract& contract, const std::vector<int>& devices);
+
 }  // namespace redraft::harness

@@ -74,7 +74,7 @@ TraceCheck timesFollow(const TraceIndex& index) {
 }
 
 TraceCheck canariesSeen(const TraceIndex& index) {
-  CheckBuilder check(index, "G7", "canaries",
+  CheckBuilder check(index, kCanaryCheck, "canaries",
                      "what the capture planted was recorded: a peer copy, and one each of A1, A3, A6");
   for (const TraceFile& file : index.trace().files) {
     const auto& seen = file.capture.canaries;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include "base/text.h"
@@ -59,9 +60,14 @@ CheckBuilder::CheckBuilder(const TraceIndex& index, std::string id, std::string 
 bool CheckBuilder::showsMore() const { return static_cast<std::size_t>(check_.count) < kMaxViolations; }
 
 void CheckBuilder::violation(const TraceRecord& record, std::string message) {
-  const bool shown = showsMore();
   ++check_.count;
-  if (!shown) return;
+  auto& shown = check_.violations;
+  const std::int64_t step = index_.stepOf(record);
+  const std::string& role = index_.roleOf(record);
+  const auto later = [&](const Violation& other) { return std::tie(other.step, other.role) > std::tie(step, role); };
+  const auto at = std::find_if(shown.begin(), shown.end(), later) - shown.begin();
+  if (static_cast<std::size_t>(at) == kMaxViolations) return;
+  if (shown.size() == kMaxViolations) shown.pop_back();
   Violation found;
   found.message = std::move(message);
   found.file = index_.trace().files[record.file].path;
@@ -74,9 +80,9 @@ void CheckBuilder::violation(const TraceRecord& record, std::string message) {
   found.context = record.context;
   found.stream = record.stream;
   found.thread = record.thread;
-  found.step = index_.stepOf(record);
-  found.role = index_.roleOf(record);
-  check_.violations.push_back(std::move(found));
+  found.step = step;
+  found.role = role;
+  shown.insert(shown.begin() + at, std::move(found));
 }
 
 TraceCheck CheckBuilder::notComputable(std::string reason) {

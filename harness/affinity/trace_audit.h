@@ -45,7 +45,7 @@ struct TraceCheck {
   AuditState state = AuditState::kClean;
   std::int64_t count = 0;             // of violations
   std::string reason;                 // why it is not computable, or only in part
-  std::vector<Violation> violations;  // the first few
+  std::vector<Violation> violations;  // the first few by step and role, whoever was faster
   template <class Visitor>
   void fields(Visitor& visit) {
     visit("id", id);
@@ -57,6 +57,8 @@ struct TraceCheck {
     visit("violations", violations);
   }
 };
+
+inline constexpr const char* kCanaryCheck = "G7";
 
 struct TraceAudit {
   std::vector<std::string> files;
@@ -83,6 +85,9 @@ TraceAudit auditTrace(const Trace& trace, const Contract* contract);
 /// The contract that a good trace fulfils: each role, or each group of threads that share a device, with what it used.
 /// Throws Error(kBadInput) when the trace holds no device work.
 Contract inferContract(const Trace& trace);
+
+/// Where a record is: file, number or byte, kind, name, time, device, context, stream, thread, step, role.
+std::string recordText(const Violation& violation);
 
 /// For people.
 std::string auditText(const TraceAudit& audit);

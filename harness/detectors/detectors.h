@@ -24,7 +24,8 @@ Findings detectGoldenMismatch(const Evidence& evidence, const Findings& before);
 Findings detectNoProgress(const Evidence& evidence, const Findings& before);
 Findings detectCrash(const Evidence& evidence, const Findings& before);
 Findings detectLostRank(const Evidence& evidence, const Findings& before);
-Findings detectOtherException(const Evidence& evidence, const Findings& before);  // last: what nothing else explains
+Findings detectOtherException(const Evidence& evidence, const Findings& before);   // what no other event explains
+Findings detectTraceViolations(const Evidence& evidence, const Findings& before);  // last: events name the cause
 
 struct DetectorRow {
   Findings (*detect)(const Evidence&, const Findings& before);
@@ -43,7 +44,11 @@ inline constexpr DetectorRow kDetectors[] = {
     {detectCrash},
     {detectLostRank},
     {detectOtherException},
+    {detectTraceViolations},
 };
+
+/// Adds to each finding of the events whether the trace shows the same: agrees, contradicts, or cannot tell.
+void weighWithTrace(const Evidence& evidence, Findings& findings);
 
 // Common to several.
 

@@ -16,8 +16,6 @@
 namespace redraft::scenarios {
 namespace {
 
-constexpr const char* kTraceFolder = "trace";
-
 bool isRunFolder(const std::string& path) { return fileExists(joinPath(path, harness::kEventsFile)); }
 
 /// What an audit of a run, of traces, or of both came to.
@@ -70,16 +68,16 @@ class AuditCommand : public Command {
   }
 
  private:
-  std::string tracePath() const { return joinPath(paths_.front(), kTraceFolder); }
+  std::string tracePath() const { return joinPath(paths_.front(), harness::kTraceFolder); }
 
   AuditResult auditRunFolder() const {
     if (!contract_.empty())
-      throwBadInput(contract_, "a run is audited by its own topology",
+      throwBadInput(contract_, "a run is audited by its own contract",
                     "leave --contract out, or name the run's traces: " + tracePath());
     const harness::Evidence evidence = evidenceOf(paths_.front());
     AuditResult result{harness::auditRun(evidence), std::nullopt};
     if (!fileExists(tracePath())) return result;
-    const harness::Contract contract = harness::contractOf(evidence.topology);
+    const harness::Contract contract = harness::contractOfRun(planOfRun(paths_.front()).contract, evidence.events());
     result.trace = harness::auditTrace(harness::loadTraces({tracePath()}), &contract);
     return result;
   }

@@ -7,6 +7,7 @@
 #include "base/record.h"
 #include "base/text.h"
 #include "harness/run_folder.h"
+#include "scenarios/spec/scenario_contract.h"
 #include "scenarios/spec/scenario_file.h"
 
 namespace redraft::scenarios {
@@ -21,6 +22,7 @@ harness::CasePlan planOfRelocated(const Scenario& scenario) {
   plan.scenarioText = pretty(resolvedScenario(scenario));
   plan.token = freeScheduleToken(scenario);
   plan.topology = scenario.topology.resolve();
+  plan.contract = contractOf(scenario, scenario.name + ": /contract");
   plan.threads = scenario.threads;
   plan.steps = scenario.training.steps;
   plan.hangSeconds = scenario.limits.hangSeconds;

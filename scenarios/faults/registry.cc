@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "scenarios/faults/fault.h"
+#include "scenarios/faults/host_sync_fault.h"
 #include "scenarios/faults/kernel_cache_faults.h"
 #include "scenarios/faults/process_faults.h"
 #include "scenarios/faults/tracing_flag_fault.h"
@@ -27,6 +28,7 @@ const std::map<std::string, Maker>& makers() {
       {"drift", makeDrift},
       {"slow", makeSlow},
       {"throw", makeThrow},
+      {"host-sync", makeHostSync},
   };
   return kMakers;
 }

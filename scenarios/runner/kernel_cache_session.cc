@@ -78,7 +78,7 @@ class KernelCacheSession {
   }
 
   int run(const std::string& token) {
-    events_->begin(scenario_, token, devices::Placement(topology_));
+    events_->begin(scenario_, token, devices::Placement(topology_), capture_ != nullptr || simulated());
     model::setInstrument(events_.get());
     if (capture_) events_->setStepHook([this](std::int64_t step) { capture_->flush(step); });
     for (const devices::LogRecord& call : driver_->log().records()) recorder_.add(call);  // made so far

@@ -127,8 +127,10 @@ void RunEvents::setRank(int rank, int processes, int firstDrafter) {
   firstDrafter_ = firstDrafter;
 }
 
-void RunEvents::begin(const Scenario& scenario, const std::string& token, const devices::Placement& placement) {
+void RunEvents::begin(const Scenario& scenario, const std::string& token, const devices::Placement& placement,
+                      bool traced) {
   harness::RunBegin begin;
+  begin.traced = traced;
   begin.scenario = scenario.name;
   begin.pid = ::getpid();
   begin.backend = scenario.backend;

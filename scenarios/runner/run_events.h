@@ -27,7 +27,8 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
 
   /// Before begin(), where several processes share the run out.
   void setRank(int rank, int processes, int firstDrafter);
-  void begin(const Scenario& scenario, const std::string& token, const devices::Placement& placement);
+  /// `traced`: the run leaves a trace when it ends by itself.
+  void begin(const Scenario& scenario, const std::string& token, const devices::Placement& placement, bool traced);
   /// Throws, and writes nothing, when an earlier event could not be recorded (harness::EventWriter), why a role failed
   /// say: the record would have no reason.
   void end(bool completed, std::int64_t steps);

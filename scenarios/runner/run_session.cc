@@ -74,7 +74,7 @@ class Session {
 
   int run(const std::string& token) {
     events_->setRank(options_.launch.rank, options_.launch.worldSize, partOf(scenario_, options_.launch).firstDrafter);
-    events_->begin(scenario_, token, backend_.placement());
+    events_->begin(scenario_, token, backend_.placement(), capture_ != nullptr || backend_.logsAll());
     model::setInstrument(events_.get());
     for (const devices::LogRecord& record : driver_.log().records()) recorder_.add(record);  // contexts made so far
     driver_.log().setSink([this](const devices::LogRecord& record) {

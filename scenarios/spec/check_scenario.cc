@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "scenarios/spec/scenario_contract.h"
 #include "scenarios/spec/scenario_file.h"
 
 namespace redraft::scenarios {
@@ -27,6 +28,7 @@ class Checker {
       training();
     }
     outcome();
+    contractOf(scenario_, placeOf_("/contract"));
   }
 
  private:

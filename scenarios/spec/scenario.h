@@ -97,6 +97,7 @@ struct Scenario {
   std::optional<EvaluateSpec> evaluate;
   KernelCacheSpec kernelCache;
   std::optional<FaultSpec> fault;
+  Json contract;  // what it changes of its topology's affinity contract (scenario_contract.h); null: nothing
   ExpectSpec expect;
   std::string golden;  // name of the golden that a clean run is compared with; "": none
   LimitsSpec limits;
@@ -110,7 +111,8 @@ Scenario parseResolvedScenario(const JsonDocument& document);
 /// The resolved JSON, with every default written out. parse(resolved(x)) is x.
 Json resolvedScenario(const Scenario& scenario);
 
-/// 32 hex digits over what decides a run's results: everything but name, description, expect, golden and limits.
+/// 32 hex digits over what decides a run's results: everything but name, description, contract, expect, golden
+/// and limits.
 std::string configurationHash(const Scenario& scenario);
 
 /// The token of a free run: "free/1/<configuration hash>/<seed>".

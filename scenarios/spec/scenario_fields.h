@@ -93,6 +93,7 @@ void visitFields(Visitor& visit, Scenario& scenario) {
   visit.optionalObject("evaluate", scenario.evaluate, "speculative generation after training; absent: none");
   visit.object("kernel_cache", scenario.kernelCache, "cache of compiled attention kernels");
   visit.fault("fault", scenario.fault, "injected fault: its name and its parameters; absent: none");
+  visit.json("contract", scenario.contract, "what the audit of the trace allows beyond or short of the topology");
   visit.object("expect", scenario.expect, "verdict and finding that make the case as expected");
   visit.golden("golden", scenario.golden, "true: compared with its own golden; false: not; a name: that scenario's");
   visit.object("limits", scenario.limits, "when a run is ended");

@@ -40,6 +40,7 @@ inline CasePlan fakePlan(const std::vector<std::string>& script, const std::stri
   plan.steps = 3;
   plan.topology.deviceCount = 8;
   plan.topology.copyEdges = {{0, 6}, {6, 7}, {7, 6}};
+  plan.contract.roles["drafter[0]"].devices = {6};
   return plan;
 }
 

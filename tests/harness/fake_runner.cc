@@ -21,6 +21,7 @@
 #include "golden/run_files.h"
 #include "harness/events.h"
 #include "harness/run_folder.h"
+#include "harness/trace/driver_trace.h"
 
 namespace redraft::harness {
 namespace {
@@ -55,10 +56,11 @@ class FakeRun {
     static const std::map<std::string, std::function<void(FakeRun&, const std::string&)>> table = {
         {"begin", [](FakeRun& run, const std::string& schema) { run.begin(schema); }},
         {"train", [](FakeRun& run, const std::string&) { run.train(); }},
-        {"files", [](FakeRun& run, const std::string&) { run.metrics(), run.digests(), run.memory(); }},
+        {"files", [](FakeRun& run, const std::string&) { run.metrics(), run.digests(), run.memory(), run.trace(""); }},
         {"metrics", [](FakeRun& run, const std::string& schema) { run.metrics(schema); }},
         {"digests", [](FakeRun& run, const std::string&) { run.digests(); }},
         {"memory", [](FakeRun& run, const std::string&) { run.memory(); }},
+        {"trace", [](FakeRun& run, const std::string& flaw) { run.trace(flaw); }},
         {"loss", [](FakeRun& run, const std::string& loss) { run.loss_ = std::stod(loss); }},
         {"steps", [](FakeRun& run, const std::string& steps) { run.steps_ = std::stoi(steps); }},
         {"exception", [](FakeRun& run, const std::string& what) { run.exception(what); }},
@@ -98,10 +100,11 @@ class FakeRun {
 
   void begin(const std::string& schema) {
     RunBegin begin;
-    if (!schema.empty()) begin.schema = schema;
+    if (!schema.empty() && schema != "untraced") begin.schema = schema;
     begin.scenario = document_.root().value("name", "fake");
     begin.pid = ::getpid();
     begin.backend = "sim";
+    begin.traced = schema != "untraced";
     events_.write({}, begin);
     write("drafter[0]", -1, "", RoleBegin{6});
     write("drafter[1]", -1, "", RoleBegin{7});
@@ -177,6 +180,51 @@ class FakeRun {
     golden::MemoryReport report;
     report.devices = {{6, 0, 1024, 0, 1}};
     writeFileAtomically(joinPath(folder_, kMemoryFile), pretty(recordToJson(report)));
+  }
+
+  /// Of drafter[0].
+  int device() const {
+    const Json::json_pointer place("/topology/roles/drafter/0");
+    return document_.root().contains(place) ? document_.root()[place].get<int>() : 6;
+  }
+
+  /// A launch a step; with a flaw, its last one: "wait" waits for its device, "device" runs on 5, "launch" has lost its
+  /// kernel. "lost" says that records were lost, "broken" is no trace.
+  void trace(const std::string& flaw) const {
+    makeDirectories(joinPath(folder_, kTraceFolder));
+    if (flaw == "broken") return writeFileAtomically(joinPath(folder_, "trace/run.rdtrace"), "no trace");
+    Trace trace;
+    TraceFile& file = trace.files.emplace_back();
+    file.path = "driver log";
+    file.capture = {"sim", ::getpid(), flaw == "lost" ? 3 : 0, {"context"}, {}};
+    for (int step = 0; step < steps_; ++step) addLaunch(trace, step, step + 1 == steps_ ? flaw : "");
+    for (TraceRecord& record : trace.records)
+      record.place = record.index = static_cast<std::uint32_t>(&record - trace.records.data());
+    file.events = trace.records.size();
+    writeTraceFolder(trace, joinPath(folder_, kTraceFolder));
+  }
+
+  void addLaunch(Trace& trace, int step, const std::string& flaw) const {
+    TraceRecord call;
+    call.kind = RecordKind::kApi;
+    call.startNs = 1000 * (step + 1);
+    call.durationNs = 1;
+    call.correlation = step;
+    call.thread = 61;
+    call.step = step;
+    call.role = trace.strings.intern("drafter[0]");
+    call.name = trace.strings.intern("cuLaunchKernel");
+    trace.records.push_back(call);
+    TraceRecord kernel = call;
+    kernel.kind = RecordKind::kKernel;
+    kernel.name = trace.strings.intern("attention");
+    kernel.device = flaw == "device" ? 5 : device();
+    kernel.context = 1;
+    kernel.stream = 7;
+    call.name = trace.strings.intern("cuCtxSynchronize");
+    call.correlation = 1000;
+    if (flaw == "wait") trace.records.push_back(call);
+    if (flaw != "launch") trace.records.push_back(kernel);
   }
 
   void raw(const std::string& bytes) const {

@@ -17,7 +17,7 @@ CasePlan rankPlan(const std::vector<std::string>& first, const std::vector<std::
 }
 
 const std::vector<std::string> kWell = {"begin", "train", "files", "end completed"};
-const std::vector<std::string> kOther = {"begin", "train", "memory", "end completed"};
+const std::vector<std::string> kOther = {"begin", "train", "memory", "trace", "end completed"};
 
 TEST(RanksTest, ARunOfSeveralProcessesThatAllEndWellPasses) {
   const TemporaryFolder folder;

@@ -61,6 +61,61 @@ TEST(VerdictTest, AMissingOrWrongRecordNeverPasses) {
               "redraft.metrics/2");
 }
 
+TEST(TraceVerdictTest, ACleanTraceIsAuditedAndSaysWhatItCannotTell) {
+  const CaseResult result = resultOf({"begin", "train", "files", "end completed"});
+  ASSERT_TRUE(result.audit);
+  EXPECT_EQ(result.audit->outcome, reports::AuditOutcome::kClean);
+  EXPECT_EQ(result.audit->clean, (std::vector<std::string>{"A1", "A9", "A14"}));
+  EXPECT_EQ(result.audit->clean.size() + result.audit->notComputable.size(), 14u);
+  for (const reports::NotComputable& check : result.audit->notComputable) EXPECT_NE(check.reason, "") << check.id;
+}
+
+TEST(TraceVerdictTest, AViolationFailsARunWhoseEventsShowNothing) {
+  for (const auto& [flaw, id] :
+       {std::pair{"trace wait", "affinity/host-sync"}, {"trace device", "affinity/wrong-device"}}) {
+    const CaseResult result = resultOf({"begin", "train", "files", flaw, "end completed"});
+    EXPECT_EQ(result.verdict, Verdict::kFailed) << flaw;
+    ASSERT_EQ(result.findings.size(), 1u) << flaw;
+    const reports::Finding& finding = result.findings.front();
+    EXPECT_EQ(finding.id, id);
+    EXPECT_EQ(finding.signature, std::string(id) + "|trace|drafter[0]|2||0");
+    ASSERT_EQ(finding.proofs.size(), 1u);
+    EXPECT_EQ(finding.proofs.front().record.find("trace/run.rdtrace: record 5, "), 0u) << finding.proofs.front().record;
+    EXPECT_EQ(result.audit->outcome, reports::AuditOutcome::kFound);
+  }
+}
+
+TEST(TraceVerdictTest, AnAuditWhoseSilenceMeansNothingDoesNotPass) {
+  for (const auto& [flaw, reason] : {std::pair{"trace lost", "G1 dropped: 3 records were lost"},
+                                     {"trace launch", "G3 launches-have-work"},
+                                     {"trace broken", "it cannot be read"}}) {
+    const CaseResult result = resultOf({"begin", "train", "files", flaw, "end completed"});
+    expectError(result, std::string("the audit of its trace is invalid: ") + reason);
+    EXPECT_EQ(result.audit->outcome, reports::AuditOutcome::kInvalid) << flaw;
+    EXPECT_TRUE(result.audit->clean.empty()) << flaw;
+  }
+  expectError(resultOf({"begin", "train", "metrics", "digests", "memory", "end completed"}), "the run left no trace");
+}
+
+TEST(TraceVerdictTest, ARunThatSaidThatItRecordsNoTraceIsJudgedByItsEventsAndSaysSo) {
+  const CaseResult result = resultOf({"begin untraced", "train", "metrics", "digests", "memory", "end completed"});
+  EXPECT_EQ(result.verdict, Verdict::kPassed) << result.reason;
+  EXPECT_EQ(result.audit->outcome, reports::AuditOutcome::kAbsent);
+  EXPECT_EQ(result.audit->reason, "the run was told to record none");
+}
+
+TEST(TraceVerdictTest, ARunThatEndsForAnotherReasonKeepsItsCauseAndItsVerdict) {
+  const CaseResult crashed = resultOf({"begin", "train", "signal 11"});
+  EXPECT_EQ(crashed.verdict, Verdict::kCrashed);
+  EXPECT_EQ(crashed.audit->outcome, reports::AuditOutcome::kAbsent);
+  const CaseResult failed =
+      resultOf({"begin", "train", "files", "trace device", "exception out of luck", "end failed"});
+  EXPECT_EQ(failed.verdict, Verdict::kFailed);
+  ASSERT_EQ(failed.findings.size(), 2u);
+  EXPECT_EQ(failed.findings[0].id, "exception/unattributed");
+  EXPECT_EQ(failed.findings[1].id, "affinity/wrong-device");
+}
+
 TEST(VerdictTest, ARunThatStopsEarlyAndSaysItCompletedDoesNotPass) {
   expectError(resultOf({"begin", "steps 2", "train", "files", "end completed"}), "2 steps of 3");
 }

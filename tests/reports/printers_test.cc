@@ -22,6 +22,7 @@ SuiteResult sampleSuite() {
   passed.runFolder = "runs/s/dual-drafter";
   passed.replay = "redraft replay 'runs/s/dual-drafter'";
   passed.digest = "00ff";
+  passed.audit = {AuditOutcome::kClean, "", {}, {"A1", "A9"}, {{"A2", "wrong-stream", "no streams are named"}}};
   passed.figures = {12, 1.5, {{"all", 19400}}, 5.5, 2.25, 3.5, {{"6", 1024}}, {}};
 
   CaseResult caught = passed;
@@ -30,6 +31,7 @@ SuiteResult sampleSuite() {
   caught.expected = {Verdict::kFailed, "kernel-cache/shared-handle"};
   caught.golden = caught.digest = "";
   caught.ended = "exited 1";
+  caught.audit = {AuditOutcome::kFound, "", {"A9 host-sync (2)"}, {"A1"}, {}};
   caught.figures = {0, 0.75, {}, {}, {}, {}, {}, {}};
   Finding finding;
   finding.id = "kernel-cache/shared-handle";
@@ -42,7 +44,12 @@ SuiteResult sampleSuite() {
   finding.evidence = {212, 240};
   finding.ruledOut = {{"kernel-cache/device-not-passed", "the call site passed device 7 (event 211)"}};
   finding.signature = "kernel-cache/shared-handle|refused|drafter[1]|0|drafter_forward|400";
-  caught.findings = {finding};
+  Finding waits;
+  waits.id = "affinity/host-sync";
+  waits.title = "wait 2 of step 3, of 1 allowed";
+  waits.proofs = {{"A9", "wait 2 of step 3, of 1 allowed", "trace/run.rdtrace record 17: api cuCtxSynchronize"}};
+  waits.signature = "affinity/host-sync|silent|drafter[0]|3||0";
+  caught.findings = {finding, waits};
 
   CaseResult crashed = passed;
   crashed.name = "single-drafter";
@@ -50,6 +57,7 @@ SuiteResult sampleSuite() {
   crashed.reason = "signal 11 (SIGSEGV), without run.end";
   crashed.golden = crashed.digest = "";
   crashed.ended = "signal 11 (SIGSEGV)";
+  crashed.audit = {AuditOutcome::kAbsent, "the run ended before it wrote a trace", {}, {}, {}};
   crashed.figures = {};
 
   SuiteResult suite;
@@ -65,10 +73,10 @@ SuiteResult sampleSuite() {
 
 TEST(ConsoleTest, ShowsTheTableThenEveryFindingWithCauseEvidenceAndReplay) {
   EXPECT_EQ(printConsole(sampleSuite()),
-            R"(     verdict  scenario                          steps     tokens/s    time  finding
-ok   PASSED   dual-drafter                         12  19.4 Ktok/s  1.50 s
-ok   FAILED   dual-drafter/shared-kernel-cache      –            –  0.75 s  kernel-cache/shared-handle
-NOT  CRASHED  single-drafter                        –            –       –  signal 11 (SIGSEGV), without run.end
+            R"(     verdict  scenario                          steps     tokens/s    time  audit    finding
+ok   PASSED   dual-drafter                         12  19.4 Ktok/s  1.50 s  2 clean
+ok   FAILED   dual-drafter/shared-kernel-cache      –            –  0.75 s  A9       kernel-cache/shared-handle
+NOT  CRASHED  single-drafter                        –            –       –  –        signal 11 (SIGSEGV), without run.end
 
   FAILED dual-drafter/shared-kernel-cache, as expected
     cause      kernel-cache/shared-handle: kernel attention was loaded on device 6 and launched on device 7
@@ -76,12 +84,17 @@ NOT  CRASHED  single-drafter                        –            –       –
     details    one handle serves several devices
     evidence   events 212, 240
     ruled out  kernel-cache/device-not-passed: the call site passed device 7 (event 211)
+    also       affinity/host-sync: wait 2 of step 3, of 1 allowed
+    proof      A9: wait 2 of step 3, of 1 allowed
+               trace/run.rdtrace record 17: api cuCtxSynchronize
+    audit      found A9 host-sync (2); clean A1
     ended      exited 1
     run        runs/s/dual-drafter
     replay     redraft replay 'runs/s/dual-drafter'
 
   CRASHED single-drafter, but expected PASSED
     reason     signal 11 (SIGSEGV), without run.end
+    audit      absent: the run ended before it wrote a trace
     ended      signal 11 (SIGSEGV)
     run        runs/s/dual-drafter
     replay     redraft replay 'runs/s/dual-drafter'
@@ -150,7 +163,7 @@ TEST(MarkdownTest, HasATableAndWhatWasNotExpectedFirst) {
   suite.cases[2].findings = suite.cases[1].findings;
   const std::string markdown = printMarkdown(suite);
   EXPECT_EQ(markdown.find("## Redraft: 3 cases: 2 as expected"), 0u);
-  EXPECT_NE(markdown.find("| ok | PASSED | dual-drafter | 12 | 19.4 Ktok/s | 2.25 |  |\n"), std::string::npos)
+  EXPECT_NE(markdown.find("| ok | PASSED | dual-drafter | 12 | 19.4 Ktok/s | 2.25 | 2 clean |  |\n"), std::string::npos)
       << markdown;
   EXPECT_LT(markdown.find("<details open><summary>single-drafter"),
             markdown.find("<details><summary>dual-drafter/shared-kernel-cache"));

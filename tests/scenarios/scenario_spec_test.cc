@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "scenarios/spec/scenario_contract.h"
 #include "scenarios/spec/scenario_file.h"
 #include "scenarios/spec/schema.h"
 #include "scenarios/spec/store.h"
@@ -52,6 +53,59 @@ TEST(ScenarioSpecTest, ExpandsAMatrixInOrderAndNamesEachCombination) {
                               "m[topology.peer=off,training.steps=1]", "m[topology.peer=off,training.steps=2]"}));
   EXPECT_EQ(all[2].scenario.topology.peer, "off");
   EXPECT_EQ(all[3].scenario.training.steps, 2);
+}
+
+TEST(ScenarioContractTest, ATopologyIsItsContract) {
+  const ScenarioFolder folder;
+  folder.write("plain", ScenarioFolder::whole(""));
+  const Scenario plain = loadScenarios(folder.root())[0].scenario;
+  EXPECT_EQ(harness::contractText(contractOf(plain, "")),
+            harness::contractText(harness::contractOf(plain.topology.resolve())));
+}
+
+TEST(ScenarioContractTest, LimitsOfAKindHoldForAllItsWorkersAndThoseOfOneForItAlone) {
+  const ScenarioFolder folder;
+  folder.write(
+      "limits",
+      ScenarioFolder::whole(
+          R"("contract": {"warmup_steps": 2, "roles": {"drafter[1]": {"host_syncs": 9}, "drafter": {"host_syncs": 3, "set_device": 4}}})"));
+  const harness::Contract contract = contractOf(loadScenarios(folder.root())[0].scenario, "");
+  EXPECT_EQ(contract.warmupSteps, 2);
+  EXPECT_EQ(contract.roles.at("drafter[0]").hostSyncs, 3);
+  EXPECT_EQ(contract.roles.at("drafter[1]").hostSyncs, 9);
+  EXPECT_EQ(contract.roles.at("drafter[1]").setDevice, 4);
+  EXPECT_EQ(contract.roles.at("drafter[1]").devices, std::vector<std::int32_t>{2});
+  EXPECT_FALSE(contract.roles.at("drafter[1]").copies.empty());
+  EXPECT_FALSE(contract.roles.at("target[0]").setDevice.has_value());
+}
+
+TEST(ScenarioContractTest, RefusesRolesAndKeysThatAreNone) {
+  for (const auto& [contract, place] :
+       {std::pair{R"({"roles": {"drafters": {}}})", "/contract/roles/drafters"},
+        {R"({"roles": {"drafter[4]": {"host_syncs": 1}}})", "/contract/roles/drafter[4]"},
+        {R"({"roles": {"drafter": {"host_sync": 1}}})", "host_sync"},
+        {R"({"roles": {"drafter": {"host_syncs": -1}}})", "below 0"},
+        {R"({"roles": []})", "/contract/roles"},
+        {R"({"warmup": 1})", "warmup"}}) {
+    const ScenarioFolder folder;
+    folder.write("bad", ScenarioFolder::whole(std::string("\"contract\": ") + contract));
+    try {
+      loadScenarios(folder.root());
+      ADD_FAILURE() << contract;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(place), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(ScenarioContractTest, IsNoPartOfTheConfigurationAndComesBackAsItWas) {
+  const ScenarioFolder folder;
+  folder.write("a", ScenarioFolder::whole(R"("contract": {"roles": {"target": {"host_syncs": 1}}})"));
+  folder.write("b", ScenarioFolder::whole(""));
+  const auto all = loadScenarios(folder.root());
+  EXPECT_EQ(configurationHash(all[0].scenario), configurationHash(all[1].scenario));
+  EXPECT_EQ(resolvedScenario(all[0].scenario)["contract"], Json::parse(R"({"roles": {"target": {"host_syncs": 1}}})"));
+  EXPECT_FALSE(resolvedScenario(all[1].scenario).contains("contract"));
 }
 
 TEST(ScenarioSpecTest, GivesEveryFaultATwinThatIsTheSameWithoutIt) {

@@ -229,9 +229,21 @@ TEST(TraceAuditTest, A12FindsAGraphOnUndeclaredDevices) {
   expectState(checkOf(built, "A12"), AuditState::kNotComputable, "declares no devices of graphs");
   Contract contract = twoRoles();
   contract.graphs = {{0}, {1}};
-  expectState(checkOf(built, "A12", contract), AuditState::kFound, "graph 5 on device 0; all its nodes are on [0, 1]");
+  expectState(checkOf(built, "A12", contract), AuditState::kFound, "graph 5 on device 1; all its nodes are on [0, 1]");
   contract.graphs = {{0, 1}};
   expectState(checkOf(built, "A12", contract), AuditState::kClean);
+}
+
+TEST(TraceAuditTest, ShowsTheEarliestStepsThenRolesInOrderWhoeverWasFaster) {
+  TraceBuilder built = goodTrace();
+  for (int step = 6; step-- > 0;) built.kernel("target", 1).step = step;
+  built.kernel("drafter", 0).step = 1;
+  const TraceCheck check = checkOf(built, "A1");
+  EXPECT_EQ(check.count, 7);
+  std::vector<std::pair<std::int64_t, std::string>> shown;
+  for (const Violation& violation : check.violations) shown.emplace_back(violation.step, violation.role);
+  EXPECT_EQ(shown, (std::vector<std::pair<std::int64_t, std::string>>{
+                       {0, "target"}, {1, "drafter"}, {1, "target"}, {2, "target"}, {3, "target"}}));
 }
 
 TEST(TraceAuditTest, A13FindsTooManyChangesOfTheDevice) {

@@ -150,5 +150,24 @@ TEST(RoleOfThreadTest, IsFoundByIdByNameAndByDefault) {
   EXPECT_EQ(checkOf(built, "A1", contract).count, 1);  // the drafter's kernel is taken for the target's
 }
 
+TEST(ContractTest, IsPlacedWhereTheDevicesAre) {
+  devices::Topology topology;
+  topology.deviceCount = 3;
+  topology.roles = {{"target[0]", 0}, {"drafter[0]", 1}, {"drafter[1]", 2}};
+  topology.copyEdges = {{0, 1}, {0, 2}, {1, 2}, {2, 1}};
+  Contract contract = contractOf(topology);
+  contract.roles["drafter[1]"].hostSyncs = 3;
+  contract.graphs = {{1, 2}};
+  EXPECT_EQ(contractText(placedOn(contract, {})), contractText(contract));
+  const Contract placed = placedOn(contract, {0, 1, 0});
+  EXPECT_EQ(placed.roles.at("drafter[1]").devices, std::vector<std::int32_t>{0});
+  EXPECT_EQ(placed.roles.at("drafter[1]").hostSyncs, 3);
+  for (const auto& [name, role] : placed.roles)
+    for (const ContractCopy& copy : role.copies) EXPECT_NE(copy.from, copy.to) << name;
+  EXPECT_EQ(placed.roles.at("target[0]").copies.size(), 1u);
+  EXPECT_EQ(placed.graphs, (std::vector<std::vector<std::int32_t>>{{1, 0}}));
+  EXPECT_THROW(placedOn(contract, {0, 1}), Error);
+}
+
 }  // namespace
 }  // namespace redraft::harness
