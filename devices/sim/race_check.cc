@@ -86,8 +86,7 @@ void RaceCheck::observe(const HostMark& mark) {
   joinClock(host(), mark.done);
 }
 
-std::vector<Race> RaceCheck::work(std::size_t stream, const std::string& name,
-                                  const std::vector<MemoryTouch>& touches) {
+std::vector<Race> RaceCheck::work(std::size_t stream, const std::string& name, std::span<const MemoryTouch> touches) {
   std::vector<Race> races;
   const Origin origin = currentOrigin();
   const std::lock_guard lock(mutex_);

@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -58,7 +59,7 @@ class RaceCheck {
   void observe(const HostMark& mark);                 // it knows what the mark holds
 
   /// Notes what a launch or copy touches; at most one race a touch.
-  std::vector<Race> work(std::size_t stream, const std::string& name, const std::vector<MemoryTouch>& touches);
+  std::vector<Race> work(std::size_t stream, const std::string& name, std::span<const MemoryTouch> touches);
   /// The range was freed.
   void forget(Address begin, std::size_t bytes);
 

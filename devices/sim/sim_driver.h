@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,10 @@ class SimDriver : public Driver {
   /// be done. On the taker's: the thread knows it too. The caller keeps two threads from one mark at a time.
   virtual void publish(HostMark& mark) = 0;
   virtual void observe(const HostMark& mark) = 0;
+
+  /// For the same check: work that the caller does itself, on a stream of the current context, with what it touches.
+  /// Nothing is refused: where there is no such stream, nothing is noted.
+  virtual void noteWork(Stream stream, const char* name, std::span<const MemoryTouch> touches) = 0;
 
   /// Non-zero entries only, ordered by role and device.
   virtual std::vector<RoleMemory> roleMemory() const = 0;

@@ -80,6 +80,7 @@ class SimDriverImpl final : public SimDriver {
   Status unregisterHost(const void* pointer) override;
   void publish(HostMark& mark) override;
   void observe(const HostMark& mark) override;
+  void noteWork(Stream stream, const char* name, std::span<const MemoryTouch> touches) override;
   std::vector<RoleMemory> roleMemory() const override;
   bool poisoned() const override { return poisoned_.load(std::memory_order_acquire); }
 
@@ -153,7 +154,7 @@ class SimDriverImpl final : public SimDriver {
   Verdict checkLaunch(const FunctionState* function, const LaunchShape& shape, const StreamState& stream) const;
   Reach reach(const std::vector<MemoryTouch>& touches, int device);
   void fault(const std::string& what, ContextState& context);
-  void checkRaces(const StreamState& stream, const std::string& name, const std::vector<MemoryTouch>& touches);
+  void checkRaces(const StreamState& stream, const std::string& name, std::span<const MemoryTouch> touches);
   void checkCopyRaces(const StreamState& stream, const MemoryTouch& read, const Place& from, const MemoryTouch& written,
                       const Place& to);
   Verdict placeOf(const void* pointer, std::size_t bytes, const char* side, Place* place) const;
@@ -195,6 +196,7 @@ class SimDriverImpl final : public SimDriver {
   RaceCheck races_;
 
   std::atomic<bool> pendingFault_{false};
+  std::atomic<bool> notesWork_{false};  // ranges of every allocation may be known to the race check
   std::atomic<bool> poisoned_{false};
   mutable std::mutex faultMutex_;
   std::string firstFault_;

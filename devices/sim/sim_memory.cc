@@ -45,7 +45,7 @@ void SimDriverImpl::countRole(int device, std::size_t bytes) {
 }
 
 void SimDriverImpl::forget(Address begin, const Allocation& allocation) {
-  if (allocation.traced) races_.forget(begin, allocation.bytes);
+  if (allocation.traced || notesWork_.load(std::memory_order_relaxed)) races_.forget(begin, allocation.bytes);
   if (allocation.device >= 0) unreserve(allocation.device, allocation.bytes);
 }
 

@@ -67,8 +67,16 @@ void SimDriverImpl::fault(const std::string& what, ContextState& context) {
   pendingFault_.store(true, std::memory_order_release);
 }
 
+void SimDriverImpl::noteWork(Stream stream, const char* name, std::span<const MemoryTouch> touches) {
+  if (!options_.raceCheck) return;
+  std::shared_ptr<const StreamState> on;
+  if (findStream(stream, &on).refused() || on->context->faulted.load(std::memory_order_acquire)) return;
+  if (!notesWork_.load(std::memory_order_relaxed)) notesWork_.store(true, std::memory_order_relaxed);
+  checkRaces(*on, name, touches);
+}
+
 void SimDriverImpl::checkRaces(const StreamState& stream, const std::string& name,
-                               const std::vector<MemoryTouch>& touches) {
+                               std::span<const MemoryTouch> touches) {
   if (!options_.raceCheck) return;
   for (const Race& race : races_.work(stream.index, name, touches)) {
     LogRecord record = startRecord(CallKind::kRace, Status::kSuccess);

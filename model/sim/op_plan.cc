@@ -68,13 +68,25 @@ bool takesCpuScalars(const c10::OperatorHandle& op) {
                         "aten::floor_divide", "aten::floor_divide_", "aten::mse_loss", "aten::smooth_l1_loss"});
 }
 
+/// Views, and factories that take sizes and dtype from a tensor.
+bool looksAtShapesAlone(const c10::OperatorHandle& op) {
+  const auto& returns = op.schema().returns();
+  const auto isView = [](const c10::Argument& result) {
+    return result.alias_info() != nullptr && !result.alias_info()->isWrite();
+  };
+  const std::string& name = op.operator_name().name;
+  return std::any_of(returns.begin(), returns.end(), isView) || name.ends_with("_like") ||
+         name.starts_with("aten::new_");
+}
+
 }  // namespace
 
 OpPlan::OpPlan(const c10::OperatorHandle& op)
     : arguments(static_cast<std::uint16_t>(op.schema().arguments().size())),
       results(static_cast<std::uint16_t>(op.schema().returns().size())),
       cpuScalars(takesCpuScalars(op)),
-      writes(false) {
+      writes(false),
+      touches(!looksAtShapesAlone(op)) {
   const auto& schema = op.schema();
   for (std::uint16_t i = 0; i < arguments; ++i) {
     const auto& argument = schema.arguments()[i];

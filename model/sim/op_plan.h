@@ -24,6 +24,7 @@ struct OpPlan {
   std::uint16_t results;
   bool cpuScalars;  // 0-dim CPU tensors may mix with sim tensors, as CUDA allows for this op
   bool writes;      // some argument is written
+  bool touches;     // it reads or writes elements: it makes no view, and takes more of its arguments than their shapes
   c10::SmallVector<ArgumentPlan, 6> interesting;  // the arguments to look at, in order
 };
 

@@ -35,6 +35,7 @@ void registerSim(devices::SimDriver& driver, SimBackendOptions options) {
   if (simRegistered()) {
     refuseSecondDriver(driver);
     sim::state().strictness = options.strictness;
+    sim::state().reportsOps = options.opRaces;
     return;
   }
   const int count = driver.deviceCount();
@@ -46,6 +47,7 @@ void registerSim(devices::SimDriver& driver, SimBackendOptions options) {
   state.driver = &driver;
   state.deviceCount = count;
   state.strictness = options.strictness;
+  state.reportsOps = options.opRaces;
 
   // PyTorch keeps plain pointers to all of these for good.
   static const auto* const guard = new sim::SimGuard;

@@ -20,6 +20,8 @@ enum class Strictness {
 
 struct SimBackendOptions {
   Strictness strictness = Strictness::kRawLaunch;
+  /// What ops read and write goes to the driver's race check too (where SimOptions::raceCheck is on).
+  bool opRaces = false;
 };
 
 /// Registers `sim` over `driver`, which must outlive every sim tensor. A second call with the same driver only takes

@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "model/sim/cpu_alias.h"
+#include "model/sim/op_touches.h"
 #include "model/sim/sim_errors.h"
 #include "model/sim/sim_state.h"
 
@@ -20,6 +21,11 @@ bool isSim(const at::Tensor& tensor) { return tensor.device().type() == kSim; }
 void copyOnDevice(const at::Tensor& source, const at::Tensor& destination) {
   const DeviceScope scope(destination.device().index());
   cpuAlias(destination).copy_(cpuAlias(source));
+  if (!reportsOps()) return;
+  OpTouches touches;
+  touches.add(source, "source", false);
+  touches.add(destination, "destination", true);
+  touches.report("aten::copy_", destination.device().index());
 }
 
 /// An event recorded on one device's current stream and awaited by another's; both are the driver's, which logs them.

@@ -2,6 +2,7 @@
 
 #include <ATen/core/stack.h>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "model/sim/cpu_alias.h"
+#include "model/sim/op_touches.h"
 #include "model/sim/sim_errors.h"
 #include "model/sim/sim_generator.h"
 #include "model/sim/sim_state.h"
@@ -46,12 +48,15 @@ class Call {
     }
     takeBackWritten();
     takeBackResults();
+    if (plan_.touches && reportsOps()) reportTouches();
   }
 
  private:
   struct Lent {
     at::Tensor sim;
     at::Tensor alias;  // kept for written arguments only
+    std::uint16_t argument = 0;
+    bool written = false;
   };
 
   std::string opName() const { return op_.operator_name().name; }
@@ -114,12 +119,16 @@ class Call {
     } else if (device != device_) [[unlikely]] {
       throwMixedDevices(opName(), nameOf(first_, firstElement_), nameOf(argument.index, element, tensor.device()));
     }
-    if (plan_.writes)  // kernels test written and read arguments for identity
-      for (const Lent& lent : lent_)
-        if (lent.sim.is_same(tensor)) return lent.alias;
-    at::Tensor alias = cpuAlias(tensor);
     if (argument.written) anyWritten_ = true;
-    lent_.push_back({std::move(tensor), plan_.writes ? alias : at::Tensor()});
+    if (plan_.writes) {  // kernels test written and read arguments for identity
+      for (Lent& lent : lent_) {
+        if (!lent.sim.is_same(tensor)) continue;
+        lent.written |= argument.written;
+        return lent.alias;
+      }
+    }
+    at::Tensor alias = cpuAlias(tensor);
+    lent_.push_back({std::move(tensor), plan_.writes ? alias : at::Tensor(), argument.index, argument.written});
     return alias;
   }
 
@@ -211,6 +220,22 @@ class Call {
         value = std::move(taken);
       }
     }
+  }
+
+  void reportTouches() const {
+    OpTouches touches;
+    for (const Lent& lent : lent_) touches.add(lent.sim, argumentName(lent.argument).c_str(), lent.written);
+    const auto made = [&](const at::Tensor& result) {
+      const auto same = [&](const Lent& lent) { return lent.sim.is_same(result); };
+      if (result.defined() && isSim(result) && std::none_of(lent_.begin(), lent_.end(), same))
+        touches.add(result, "result", true);
+    };
+    for (auto value = stack_.end() - plan_.results; value != stack_.end(); ++value) {
+      if (value->isTensor()) made(value->toTensor());
+      if (value->isTensorList())
+        for (const at::Tensor& result : value->toTensorVector()) made(result);
+    }
+    touches.report(op_.operator_name().name.c_str(), device_);
   }
 
   at::Tensor takeBack(at::Tensor result) {

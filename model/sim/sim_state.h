@@ -19,6 +19,7 @@ struct State {
   devices::SimDriver* driver = nullptr;
   int deviceCount = 0;
   std::atomic<Strictness> strictness{Strictness::kRawLaunch};
+  std::atomic<bool> reportsOps{false};
 };
 State& state();
 inline devices::SimDriver& driver() { return *state().driver; }

@@ -26,6 +26,7 @@ class SimRunBackend final : public RunBackend {
   void open() override {
     model::SimBackendOptions options;
     options.strictness = strictness_;
+    options.opRaces = true;
     model::registerSim(*driver_, options);
   }
 
