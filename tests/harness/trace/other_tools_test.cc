@@ -76,8 +76,7 @@ TEST(OtherToolsTest, HtaSumsKernelsAsWeDo) {
   const TempFolder folder;
   const Trace trace = twoDevicesOfKernels();
   writeKinetoFiles(trace, folder.path());
-  const Output hta =
-      outputOf(python + " " + kSourceFolder + "/tests/harness/trace/hta_totals.py " + folder.path());
+  const Output hta = outputOf(python + " " + kSourceFolder + "/tests/harness/trace/hta_totals.py " + folder.path());
   ASSERT_EQ(hta.code, 0) << hta.text;
   Totals totals;
   std::istringstream lines(hta.text);
