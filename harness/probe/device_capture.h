@@ -40,7 +40,6 @@ enum class StopMode {
   kAtOnce           // of a run that failed: what has not ended by now has no times (the audit's G2)
 };
 
-/// A running capture. Every thread may call.
 /// What a capture did to be seen by its own audit (gate G7).
 struct CanaryPlan {
   std::int64_t thread = -1;          // all of it was done on this thread
@@ -48,6 +47,7 @@ struct CanaryPlan {
   std::string missing;               // why not all were, or ""
 };
 
+/// A running capture. Every thread may call.
 class DeviceCapture {
  public:
   virtual ~DeviceCapture() = default;
