@@ -41,32 +41,31 @@ std::size_t TraceIndex::numberOf(const TraceRecord& record) const {
 }
 
 void TraceIndex::indexCalls() {
-  std::vector<std::pair<Key, std::uint32_t>> calls;
+  calls_ = CorrelationTable(count(RecordKind::kApi));
   for (std::uint32_t i = 0; i < trace_.records.size(); ++i) {
-    const TraceRecord& record = trace_.records[i];
-    if (record.correlation < 0) continue;
-    if (record.kind == RecordKind::kApi) calls.push_back({{processOf(record), record.correlation}, i});
-    if (isDeviceWork(record.kind)) work_.emplace_back(processOf(record), record.correlation);
-  }
-  std::sort(calls.begin(), calls.end());
-  std::sort(work_.begin(), work_.end());
-  for (std::size_t i = 1; i < calls.size(); ++i) {
-    const TraceRecord &before = trace_.records[calls[i - 1].second], &call = trace_.records[calls[i].second];
-    if (calls[i].first == calls[i - 1].first && before.has(kDriverApi) == call.has(kDriverApi))
-      ambiguous_.push_back(&call);
+    const TraceRecord& call = trace_.records[i];
+    if (call.kind != RecordKind::kApi || call.correlation < 0) continue;
+    CorrelationTable::Entry& entry = calls_.at(processOf(call), call.correlation);
+    if (entry.correlation < 0) {
+      entry = {processOf(call), call.correlation, i, i, false};
+      continue;
+    }
+    if (trace_.records[entry.last].has(kDriverApi) == call.has(kDriverApi)) ambiguous_.push_back(&call);
+    entry.last = i;
   }
   callOf_.assign(trace_.records.size() + 1, kNone);
   for (std::uint32_t i = 0; i < trace_.records.size(); ++i) {
     const TraceRecord& record = trace_.records[i];
     if (record.correlation < 0 || record.kind == RecordKind::kApi) continue;
-    const Key key{processOf(record), record.correlation};
-    const auto found = std::lower_bound(calls.begin(), calls.end(), std::pair{key, std::uint32_t{0}});
-    if (found != calls.end() && found->first == key) callOf_[i] = found->second;
+    CorrelationTable::Entry& entry = calls_.at(processOf(record), record.correlation);
+    if (entry.correlation < 0) continue;
+    callOf_[i] = entry.first;
+    entry.hasWork |= isDeviceWork(record.kind);
   }
 }
 
 bool TraceIndex::hasWork(const TraceRecord& call) const {
-  return std::binary_search(work_.begin(), work_.end(), Key{processOf(call), call.correlation});
+  return call.correlation >= 0 && calls_.at(processOf(call), call.correlation).hasWork;
 }
 
 void TraceIndex::indexSteps() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/affinity/contract.h"
+#include "harness/affinity/correlation_table.h"
 #include "harness/trace/trace.h"
 
 namespace redraft::harness {
@@ -56,7 +57,6 @@ class TraceIndex {
   bool captured(RecordKind kind) const;
 
  private:
-  using Key = std::pair<std::int64_t, std::int64_t>;  // process, correlation
   struct StepRange {
     std::int64_t begin = 0, end = 0, step = 0;
   };
@@ -80,7 +80,7 @@ class TraceIndex {
   const Contract* contract_;
   std::vector<std::int64_t> processes_;  // of each file
   std::vector<std::size_t> counts_;      // by kind
-  std::vector<Key> work_;                // sorted
+  CorrelationTable calls_;
   std::vector<const TraceRecord*> ambiguous_;
   std::map<std::uint16_t, std::vector<StepRange>> ranges_;  // by file
   bool hasSteps_ = false, hasRoles_ = false;

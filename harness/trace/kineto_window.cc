@@ -1,5 +1,9 @@
 #include "harness/trace/kineto_window.h"
 
+// Without it simdjson tests, at every bracket, what it may assume.
+#ifndef NDEBUG
+#define NDEBUG
+#endif
 #include <simdjson.h>
 
 #include <algorithm>
@@ -88,11 +92,9 @@ std::optional<RecordKind> kindOfCategory(std::string_view category) {
 /// One event, while its fields are read in whatever order they come.
 struct RawEvent {
   std::string_view phase, category, name;  // between the quotes
-  bool wanted = false;                     // what is known so far makes it a record
   bool skipped = false;                    // what is known so far makes it none
   std::optional<std::string_view> argumentName;
   std::string_view argumentKind;
-  TraceRecord record;
 };
 
 }  // namespace
@@ -107,6 +109,7 @@ class KinetoWindowParser::Impl {
   void readEvents(ondemand::array events);
   void readEvent(ondemand::object event);
   void readField(std::string_view key, simdjson::simdjson_result<ondemand::value> value, RawEvent& event);
+  TraceRecord& record();
   void readArguments(simdjson::simdjson_result<ondemand::value> value, RawEvent& event);
   void keep(RawEvent& event);
   void keepMetadata(RawEvent& event);
@@ -118,9 +121,16 @@ class KinetoWindowParser::Impl {
   StringTable strings_;
   std::unordered_map<std::string, StringId> escaped_;  // texts by what they are in the file
   ParsedWindow result_;
+  TraceRecord record_;         // of the event that is being read
+  bool recordIsBlank_ = true;  // most events are skipped before anything of them is kept
   std::uint64_t events_ = 0;
   const EventWindow* window_ = nullptr;
 };
+
+TraceRecord& KinetoWindowParser::Impl::record() {
+  recordIsBlank_ = false;
+  return record_;
+}
 
 StringId KinetoWindowParser::Impl::intern(std::string_view raw) {
   if (raw.find('\\') == std::string_view::npos) return strings_.intern(raw);
@@ -149,16 +159,15 @@ void KinetoWindowParser::Impl::readArguments(simdjson::simdjson_result<ondemand:
     if (entry == nullptr) continue;
     const std::string_view token = tokenOf(field.value());
     if (entry->setNumber) {
-      if (const auto number = parseInteger(token)) entry->setNumber(event.record, *number);
+      if (const auto number = parseInteger(token)) entry->setNumber(record_, *number);
     } else if (const auto text = quoted(token)) {
-      event.record.*entry->text = intern(*text);
+      record_.*entry->text = intern(*text);
     }
   }
 }
 
 void KinetoWindowParser::Impl::readField(std::string_view key, simdjson::simdjson_result<ondemand::value> value,
                                          RawEvent& event) {
-  TraceRecord& record = event.record;
   if (key == "ph") {
     event.phase = quoted(tokenOf(value)).value_or("");
     if (event.phase != "X" && event.phase != "M" && event.phase != "i") event.skipped = true;
@@ -166,32 +175,33 @@ void KinetoWindowParser::Impl::readField(std::string_view key, simdjson::simdjso
     event.category = quoted(tokenOf(value)).value_or("");
     const auto kind = kindOfCategory(event.category);
     event.skipped = event.skipped || !kind;
-    if (kind) record.kind = *kind;
+    if (kind) record().kind = *kind;
   } else if (key == "name") {
     event.name = quoted(tokenOf(value)).value_or("");
   } else if (key == "ts" || key == "dur") {
     const auto nanos = parseMicroseconds(tokenOf(value));
     if (!nanos) throw simdjson_error(simdjson::NUMBER_ERROR);
-    (key == "ts" ? record.startNs : record.durationNs) = *nanos;
+    (key == "ts" ? record().startNs : record().durationNs) = *nanos;
   } else if (key == "tid") {
-    if (record.thread < 0) record.thread = parseInteger(tokenOf(value)).value_or(-1);
+    if (record().thread < 0) record_.thread = parseInteger(tokenOf(value)).value_or(-1);
   } else if (key == "args") {
+    record();
     readArguments(value, event);
   }
 }
 
 void KinetoWindowParser::Impl::keepMetadata(RawEvent& event) {
-  if (event.name == "thread_name" && event.argumentName && event.record.thread >= 0)
-    result_.head.threadNames[event.record.thread] = strings_.text(intern(*event.argumentName));
+  if (event.name == "thread_name" && event.argumentName && record_.thread >= 0)
+    result_.head.threadNames[record_.thread] = strings_.text(intern(*event.argumentName));
   const auto kind = recordKindFromName(event.argumentKind);
   if (event.name != kineto::kRecordEvent || !kind) return;
-  event.record.kind = *kind;
-  event.record.name = intern(event.argumentName.value_or(""));
-  result_.records.push_back(event.record);
+  record_.kind = *kind;
+  record_.name = intern(event.argumentName.value_or(""));
+  result_.records.push_back(record_);
 }
 
 void KinetoWindowParser::Impl::keep(RawEvent& event) {
-  TraceRecord& record = event.record;
+  TraceRecord& record = record_;
   if (event.phase == "M") return keepMetadata(event);
   if (event.category.empty()) return;
   if (record.kind == RecordKind::kAllocation && event.name != kineto::kMemoryEvent) return;
@@ -208,7 +218,9 @@ void KinetoWindowParser::Impl::keep(RawEvent& event) {
 
 void KinetoWindowParser::Impl::readEvent(ondemand::object object) {
   RawEvent event;
-  event.record.index = static_cast<std::uint32_t>(events_++);
+  const auto number = static_cast<std::uint32_t>(events_++);
+  if (!recordIsBlank_) record_ = TraceRecord();
+  recordIsBlank_ = true;
   const char* begin = nullptr;
   for (auto field : object) {
     const ondemand::raw_json_string key = field.key();
@@ -217,7 +229,8 @@ void KinetoWindowParser::Impl::readEvent(ondemand::object object) {
     if (event.skipped) return;
   }
   if (begin == nullptr) return;
-  event.record.place = window_->offset + static_cast<std::uint64_t>(begin - window_->buffer.data()) - window_->prefix;
+  record().index = number;
+  record_.place = window_->offset + static_cast<std::uint64_t>(begin - window_->buffer.data()) - window_->prefix;
   keep(event);
 }
 
