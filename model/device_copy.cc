@@ -30,7 +30,7 @@ at::Tensor copyTo(const at::Tensor& tensor, at::Device device) {
   return isStaged(tensor.device(), device) ? onPinnedHost(tensor).to(device) : tensor.to(device);
 }
 
-void copyInto(at::Tensor destination, const at::Tensor& source) {
+void copyInto(const at::Tensor& destination, const at::Tensor& source) {
   destination.copy_(isStaged(source.device(), destination.device()) ? onPinnedHost(source) : source);
 }
 

@@ -16,7 +16,7 @@ bool stagedCopies();
 /// device, on which the caller has put whatever must come first.
 at::Tensor copyTo(const at::Tensor& tensor, at::Device device);
 /// The same into memory that is there.
-void copyInto(at::Tensor destination, const at::Tensor& source);
+void copyInto(const at::Tensor& destination, const at::Tensor& source);
 
 /// A host tensor on `device`, behind what is on its current stream.
 at::Tensor upload(const at::Tensor& host, at::Device device);

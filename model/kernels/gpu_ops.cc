@@ -101,8 +101,10 @@ at::Tensor crossEntropyBackward(const at::Tensor& grad, const at::Tensor& logits
   return out.mul_(grad.unsqueeze(1)).masked_fill_(column.lt(0), 0.0).to(logits.scalar_type());
 }
 
+// NOLINTBEGIN(performance-unnecessary-value-param): the operator's signature
 void adamwStep(at::Tensor master, at::Tensor m, at::Tensor v, const at::Tensor& grad, double lr, double beta1,
                double beta2, double eps, double weightDecay, std::int64_t step) {
+  // NOLINTEND(performance-unnecessary-value-param)
   require(step >= 1, "adamwStep", "step is " + std::to_string(step) + "; steps count from 1");
   const double bias1 = 1.0 - exactPow(beta1, static_cast<double>(step));
   const double bias2 = 1.0 - exactPow(beta2, static_cast<double>(step));

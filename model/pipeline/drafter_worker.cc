@@ -76,7 +76,7 @@ void DrafterWorker::step(std::int64_t step) {
 
   at::Tensor gradient;
   const LossSums sums = combine(share, step, gradient);
-  StepMetrics metrics = update(std::move(gradient), step);
+  StepMetrics metrics = update(gradient, step);
   metrics.sums = sums;
   shared_.samples.add(step, name_, share.sample);
   metrics.parametersHash = compareReplicas(step);
@@ -135,7 +135,7 @@ LossSums DrafterWorker::combine(Share& share, std::int64_t step, at::Tensor& gra
   return total;
 }
 
-StepMetrics DrafterWorker::update(at::Tensor gradient, std::int64_t step) {
+StepMetrics DrafterWorker::update(const at::Tensor& gradient, std::int64_t step) {
   const PhaseScope phase(devices::Phase::kOptimizer);
   StepMetrics metrics;
   metrics.step = step;

@@ -33,7 +33,7 @@ class DrafterWorker {
   Feature takeFeature(const MicroBatchRef& ref, RoleSample& sample);
   /// The global sums, and the gradient of the global mean in `gradient`.
   LossSums combine(Share& share, std::int64_t step, at::Tensor& gradient);
-  StepMetrics update(at::Tensor gradient, std::int64_t step);
+  StepMetrics update(const at::Tensor& gradient, std::int64_t step);
   std::string compareReplicas(std::int64_t step);
   /// What all roles of the run report about the step; called by the first drafter of each process.
   std::map<std::string, RoleSample> gatherSamples(std::int64_t step);

@@ -61,14 +61,14 @@ std::vector<std::vector<PairwiseTree<int>::Node>> nodePlaces(
 
 }  // namespace
 
-at::Tensor combineGradients(at::Tensor left, at::Tensor right) { return addExact(left, right); }
+at::Tensor combineGradients(const at::Tensor& left, const at::Tensor& right) { return addExact(left, right); }
 
 GradientSum::GradientSum(RunMonitor& monitor, std::vector<std::string> members, std::int64_t leaves,
                          GradientRanks ranks)
     : members_(static_cast<int>(members.size())),
       leaves_(leaves),
       shares_(monitor, members),
-      slices_(monitor, members),
+      slices_(monitor, std::move(members)),
       ranks_(std::move(ranks)) {}
 
 std::int64_t GradientSum::bound(std::int64_t size, int member) const { return size * member / members_; }

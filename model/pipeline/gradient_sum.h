@@ -34,7 +34,7 @@ class FlatLayout {
 };
 
 using GradientTree = PairwiseTree<at::Tensor>;
-at::Tensor combineGradients(at::Tensor left, at::Tensor right);
+at::Tensor combineGradients(const at::Tensor& left, const at::Tensor& right);
 
 /// The processes of a run, as the sum over all their drafters sees them.
 struct GradientRanks {

@@ -44,7 +44,7 @@ void mergeRoles(Json& roles, const Json& limits, const std::string& place) {
 }  // namespace
 
 harness::Contract contractOf(const Scenario& scenario, const std::string& place) {
-  const harness::Contract topology = harness::contractOf(scenario.topology.resolve());
+  harness::Contract topology = harness::contractOf(scenario.topology.resolve());
   if (scenario.contract.is_null()) return topology;
   Json merged = recordToJson(topology);
   Json limits = scenario.contract;

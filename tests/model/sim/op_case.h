@@ -1,7 +1,7 @@
 #pragma once
 // The table of ops that must give the CPU's bits on `sim`. Adding an op is adding a row to one of the op_cases_*.cc.
 
-#include <ATen/core/Tensor.h>
+#include <ATen/ATen.h>
 
 #include <cstdint>
 #include <tuple>
