@@ -39,8 +39,8 @@ void checkGpusDiffer(const std::vector<std::string>& gpuOfRank) {
 void setNcclEnvironment(const std::string& folder) {
   constexpr int kKeep = 0;
   const std::string dumps = joinPath(folder, "nccl_flight_recorder_rank_");
-  ::setenv("TORCH_NCCL_TRACE_BUFFER_SIZE", "2000", kKeep);
-  ::setenv("TORCH_NCCL_DEBUG_INFO_TEMP_FILE", dumps.c_str(), kKeep);
+  ::setenv("TORCH_FR_BUFFER_SIZE", "2000", kKeep);
+  ::setenv("TORCH_FR_DUMP_TEMP_FILE", dumps.c_str(), kKeep);
   ::setenv("TORCH_NCCL_DUMP_ON_TIMEOUT", "1", kKeep);
   ::setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "3", kKeep);
   // A gather gains nothing from multicast objects, and hangs where the fabric manager does not serve them.
