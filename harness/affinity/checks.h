@@ -40,6 +40,10 @@ bool launchesWork(std::string_view call);  // kernels and graphs: each leaves de
 bool waitsForDevice(std::string_view call);
 bool setsDevice(std::string_view call);
 
+/// The two halves of a copy that goes through the host, by a record's name.
+bool isToHost(std::string_view copy);
+bool isToDevice(std::string_view copy);
+
 /// The host waits for a device within a step (where there are steps): a call, or where no calls were recorded a
 /// synchronisation, or a copy from or to pageable memory.
 bool isHostWait(const TraceIndex& index, const TraceRecord& record);

@@ -30,6 +30,16 @@ bool RoleContract::mayUse(std::int32_t device) const {
   return std::find(devices.begin(), devices.end(), device) != devices.end();
 }
 
+bool RoleContract::mayStageFrom(std::int32_t device) const {
+  return std::any_of(copies.begin(), copies.end(),
+                     [device](const ContractCopy& copy) { return !copy.peer && copy.from == device; });
+}
+
+bool RoleContract::mayStageTo(std::int32_t device) const {
+  return std::any_of(copies.begin(), copies.end(),
+                     [device](const ContractCopy& copy) { return !copy.peer && copy.to == device; });
+}
+
 Contract parseContract(const std::string& text, const std::string& name) {
   const JsonDocument document = JsonDocument::parse(text, name);
   auto contract = recordFromJson<Contract>(document.root(), name + ": ");

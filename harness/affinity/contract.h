@@ -65,6 +65,9 @@ struct RoleContract {
     visit("set_device", setDevice);
   }
   bool mayUse(std::int32_t device) const;
+  /// Whether a copy that is staged through the host may read from (or write to) this device for the role.
+  bool mayStageFrom(std::int32_t device) const;
+  bool mayStageTo(std::int32_t device) const;
 };
 
 struct Contract {

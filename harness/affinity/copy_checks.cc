@@ -13,9 +13,6 @@ namespace {
 constexpr std::int64_t kPairWithinNs = 1'000'000;                // of the two halves of a staged copy
 constexpr std::int64_t kBandwidthFrom = std::int64_t{16} << 20;  // bytes; smaller copies are bound by latency
 
-bool isToHost(const std::string& name) { return name.starts_with("Memcpy DtoH"); }
-bool isToDevice(const std::string& name) { return name.starts_with("Memcpy HtoD"); }
-
 /// The declared direct edges, of all roles.
 std::map<std::pair<std::int32_t, std::int32_t>, std::optional<double>> peerEdges(const Contract& contract) {
   std::map<std::pair<std::int32_t, std::int32_t>, std::optional<double>> edges;

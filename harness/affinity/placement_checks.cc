@@ -30,6 +30,13 @@ std::map<std::pair<std::int64_t, std::int32_t>, std::int32_t> nullStreams(const 
   return streams;
 }
 
+/// Whether this is half of a copy that the role may stage through the host: it has to be on the other device.
+bool stagesAnEdge(const TraceIndex& index, const TraceRecord& work, const RoleContract& role) {
+  if (work.kind != RecordKind::kCopy) return false;
+  const std::string& name = index.trace().text(work.name);
+  return (isToHost(name) && role.mayStageFrom(work.device)) || (isToDevice(name) && role.mayStageTo(work.device));
+}
+
 /// What made a context on this thread: the newest cudaSetDevice before it, else the thread's first call.
 std::string blameFor(const TraceIndex& index, const TraceRecord& context) {
   const TraceRecord *set = nullptr, *first = nullptr;
@@ -51,7 +58,7 @@ TraceCheck checkWrongDevice(const TraceIndex& index) {
   if (!anyRoleFor(index)) return check.notComputable(kNoRole);
   index.eachWork([&](const TraceRecord& work) {
     const RoleContract* role = work.kind == RecordKind::kPeerCopy ? nullptr : index.contractOf(work);
-    if (role != nullptr && work.device >= 0 && !role->mayUse(work.device))
+    if (role != nullptr && work.device >= 0 && !role->mayUse(work.device) && !stagesAnEdge(index, work, *role))
       check.violation(work, index.roleOf(work) + " worked on " + deviceText(work.device) + "; its own are " +
                                 listText(role->devices));
   });

@@ -56,6 +56,9 @@ bool waitsForDevice(std::string_view call) {
          !startsWithAny(call, {"cudaMallocHost", "cudaFreeHost", "cuMemAllocHost", "cuMemFreeHost"});
 }
 
+bool isToHost(std::string_view copy) { return copy.starts_with("Memcpy DtoH"); }
+bool isToDevice(std::string_view copy) { return copy.starts_with("Memcpy HtoD"); }
+
 bool setsDevice(std::string_view call) { return startsWithAny(call, {"cudaSetDevice", "cuCtxSetCurrent"}); }
 
 std::string deviceText(std::int32_t device) { return device < 0 ? "the host" : "device " + std::to_string(device); }

@@ -7,6 +7,8 @@
 #include <limits>
 #include <string>
 
+#include "devices/status.h"
+
 namespace redraft::harness {
 namespace {
 
@@ -55,6 +57,14 @@ const char* waitText(std::uint32_t type) {
     default:
       return nullptr;
   }
+}
+
+/// A call's status, named as in the run's events. The runtime's numbers are the driver's, where both have one.
+std::string statusText(std::uint32_t value) {
+  const auto status = static_cast<devices::Status>(value);
+  const std::string name = devices::statusName(status);
+  const bool known = name != devices::statusName(devices::Status{-1});
+  return name + ": " + (known ? devices::statusDescription(status) : "error " + std::to_string(value));
 }
 
 const char* overheadText(std::uint32_t kind) {
@@ -199,7 +209,7 @@ class BufferParser {
     if (record.name == 0) record.name = text((driver ? "cu" : "cuda") + std::string("#") + std::to_string(of.cbid));
     if (of.returnValue != 0) {
       record.name = text("refused " + texts_.strings->text(record.name));
-      record.detail = text("error " + std::to_string(of.returnValue));
+      record.detail = text(statusText(of.returnValue));
     }
     add(record);
   }

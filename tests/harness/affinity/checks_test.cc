@@ -73,6 +73,20 @@ TEST(TraceAuditTest, A1FindsWorkOnAnotherRolesDevice) {
   expectFound(built, "A1", "drafter worked on device 0; its own are [1]");
 }
 
+TEST(TraceAuditTest, A1AllowsTheHalvesOfADeclaredStagedCopyOnTheOtherDevice) {
+  Contract staged = twoRoles();
+  staged.roles["drafter"].copies = {{0, 1, false, std::nullopt}};
+  TraceBuilder built = goodTrace();
+  built.work(RecordKind::kCopy, "Memcpy DtoH (Device -> Pinned)", "drafter", 0);
+  expectState(checkOf(built, "A1", staged), AuditState::kClean);
+  expectFound(built, "A1", "drafter worked on device 0");                         // of a direct edge
+  built.work(RecordKind::kCopy, "Memcpy HtoD (Pinned -> Device)", "drafter", 0);  // against the edge
+  expectState(checkOf(built, "A1", staged), AuditState::kFound);
+  TraceBuilder computing = goodTrace();
+  computing.kernel("drafter", 0);
+  expectState(checkOf(computing, "A1", staged), AuditState::kFound);
+}
+
 TEST(TraceAuditTest, A2FindsWorkOnAnotherStream) {
   TraceBuilder built = goodTrace();
   built.kernel("drafter", 1, 9);

@@ -110,7 +110,11 @@ TEST_F(CuptiRecordsTest, SaysThatACallWasRefusedSoThatNoWorkIsAskedOfIt) {
   CUpti_ActivityAPI call = callActivity(CUPTI_ACTIVITY_KIND_DRIVER, 307, 43, 1);
   call.returnValue = 400;
   EXPECT_EQ(name(parseOne(call)), "refused cuLaunchKernel");
-  EXPECT_EQ(strings.text(records.front().detail), "error 400");
+  // As events have it: the supervisor looks for the status that it saw there.
+  EXPECT_EQ(strings.text(records.front().detail), "CUDA_ERROR_INVALID_HANDLE: invalid resource handle");
+  call.returnValue = 719;
+  parseOne(call);
+  EXPECT_EQ(strings.text(records.front().detail), "CUDA_ERROR_UNKNOWN: error 719");
 }
 
 TEST_F(CuptiRecordsTest, JoinsAWaitToTheRecordingThatItWaitsFor) {
