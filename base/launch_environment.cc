@@ -190,6 +190,7 @@ LaunchEnvironment readLaunchEnvironment(const Variables& variables) {
   chosen->masterPort = meetingPort(variables, *chosen);
   if (const auto socket = variables(kStoreSocketVariable); socket && chosen->rank == 0)
     chosen->storeSocket = wholeNumber(kStoreSocketVariable, *socket, 3, 1 << 20);
+  if (variables(kLaunchedVariable)) chosen->launcher = "redraft";
   return *chosen;
 }
 
@@ -209,7 +210,8 @@ std::vector<std::pair<std::string, std::string>> launchVariables(int rank, int w
           {"MASTER_ADDR", "127.0.0.1"},
           {"MASTER_PORT", std::to_string(masterPort)},
           {"TORCHELASTIC_USE_AGENT_STORE", "False"},
-          {"TORCHELASTIC_RESTART_COUNT", "0"}};
+          {"TORCHELASTIC_RESTART_COUNT", "0"},
+          {kLaunchedVariable, "1"}};
 }
 
 }  // namespace redraft

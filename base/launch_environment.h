@@ -11,7 +11,7 @@
 namespace redraft {
 
 struct LaunchEnvironment {
-  std::string launcher;  // "torchrun", "mpirun", "PMI", "srun"; "": none, one process
+  std::string launcher;  // "redraft", "torchrun", "mpirun", "PMI", "srun"; "": none, one process
   int rank = 0;
   int worldSize = 1;
   int localRank = 0;
@@ -44,5 +44,7 @@ std::vector<std::pair<std::string, std::string>> launchVariables(int rank, int w
 std::string firstHost(const std::string& slurmNodeList);
 
 inline constexpr const char* kStoreSocketVariable = "REDRAFT_STORE_SOCKET";
+/// Set by launchVariables() alone: all processes are on this host, with one environment.
+inline constexpr const char* kLaunchedVariable = "REDRAFT_LAUNCHED";
 
 }  // namespace redraft

@@ -34,16 +34,34 @@ struct DeviceMemory {
   }
 };
 
+/// What the process holds on a GPU in all, contexts and code too, as the GPU's driver counts it.
+struct ProcessMemory {
+  std::int64_t pid = 0;
+  std::string gpu;  // its UUID
+  int device = -1;  // which device of the run that is; -1: none that the process sees
+  std::int64_t bytes = 0;
+  bool operator==(const ProcessMemory&) const = default;
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("pid", pid);
+    visit("gpu", gpu);
+    visit.unless("device", device, -1);
+    visit("bytes", bytes);
+  }
+};
+
 /// memory.json, written by the runner at its end.
 struct MemoryReport {
   std::string schema = kMemorySchema;
   std::vector<DeviceMemory> devices;
   std::map<std::string, std::map<std::string, std::int64_t>> roles;  // role → device index → bytes allocated in all
+  std::vector<ProcessMemory> processes;                              // on GPUs, where their driver says it
   template <class Visitor>
   void fields(Visitor& visit) {
     visit("schema", schema);
     visit("devices", devices);
     visit("roles", roles);
+    visit.unless("processes", processes, std::vector<ProcessMemory>());
   }
 };
 

@@ -44,9 +44,10 @@ struct RunBegin {
   std::string schema = kEventsSchema, scenario;
   std::int64_t pid = 0;
   std::string backend, token;
-  std::vector<int> placement;   // the physical device of each logical one (devices/placement.h); empty: itself
-  int rank = 0, processes = 1;  // whose log this is, of how many
-  bool traced = true;           // it leaves a trace when it ends by itself
+  std::vector<int> placement;      // the physical device of each logical one (devices/placement.h); empty: itself
+  int rank = 0, processes = 1;     // whose log this is, of how many
+  std::vector<std::string> roles;  // of this process, where there are several; empty: all of the topology
+  bool traced = true;              // it leaves a trace when it ends by itself
   template <class Visitor>
   void fields(Visitor& visit) {
     visit("schema", schema);
@@ -57,6 +58,7 @@ struct RunBegin {
     visit("backend", backend);
     visit("token", token);
     visit.unless("placement", placement, std::vector<int>());
+    visit.unless("roles", roles, std::vector<std::string>());
     visit.unless("traced", traced, true);
   }
 };

@@ -64,7 +64,13 @@ std::string gateProblem(const TraceAudit& audit) {
 
 Contract contractOfRun(const Contract& planned, const std::vector<Event>& events) {
   const RunBegin* begin = beginOf(events);
-  return begin == nullptr ? planned : placedOn(planned, begin->placement);
+  if (begin == nullptr) return planned;
+  Contract contract = placedOn(planned, begin->placement);
+  if (!begin->roles.empty())
+    std::erase_if(contract.roles, [&](const auto& entry) {
+      return std::find(begin->roles.begin(), begin->roles.end(), entry.first) == begin->roles.end();
+    });
+  return contract;
 }
 
 RunTrace auditRunTrace(const std::string& runFolder, const Contract& planned, const std::vector<Event>& events) {

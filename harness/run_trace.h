@@ -32,7 +32,8 @@ struct RunTrace {
 /// name. A trace that cannot be read is a problem, not an error; none where the run said that it records none is not.
 RunTrace auditRunTrace(const std::string& runFolder, const Contract& planned, const std::vector<Event>& events);
 
-/// The planned contract where `run.begin` says that the devices are. Throws Error(kBadInput) where they are not.
+/// The planned contract where `run.begin` says that the devices are, for the roles that it says are this process's:
+/// what another process may do on its devices, this one may not. Throws Error(kBadInput) where they are not.
 Contract contractOfRun(const Contract& planned, const std::vector<Event>& events);
 
 /// Why the silence of an audit means nothing: the part of the coverage gate that does not hold, or that the trace

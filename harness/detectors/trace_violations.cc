@@ -58,7 +58,16 @@ std::string checkText(const TraceCheck& check) {
   return "the trace agrees: " + name + " (" + std::to_string(check.count) + ")";
 }
 
-reports::Finding findingOf(const TraceCheck& check) {
+/// What the process of this log holds on a device, as the GPU's driver counts it.
+void addProcessMemory(const Evidence& evidence, int device, reports::Finding& finding) {
+  if (!evidence.memory) return;
+  for (const golden::ProcessMemory& process : evidence.memory->processes)
+    if (process.device == device)
+      finding.details.push_back("process " + std::to_string(process.pid) + " holds " +
+                                std::to_string(process.bytes >> 20) + " MiB on GPU " + process.gpu);
+}
+
+reports::Finding findingOf(const Evidence& evidence, const TraceCheck& check) {
   const Violation& first = check.violations.front();
   reports::Finding finding;
   finding.id = "affinity/" + check.name;
@@ -70,6 +79,7 @@ reports::Finding findingOf(const TraceCheck& check) {
     finding.proofs.push_back({check.id, violation.message, recordText(violation)});
   if (check.count > static_cast<std::int64_t>(check.violations.size()))
     finding.details.push_back("records that prove it, in all: " + std::to_string(check.count));
+  if (check.id == "A6") addProcessMemory(evidence, first.device, finding);
   finding.signature = signature(finding, "trace", 0);
   return finding;
 }
@@ -80,7 +90,7 @@ Findings detectTraceViolations(const Evidence& evidence, const Findings&) {
   Findings findings;
   if (!evidence.trace.audit) return findings;
   for (const TraceCheck& check : evidence.trace.audit->checks)
-    if (check.state == AuditState::kFound) findings.push_back(findingOf(check));
+    if (check.state == AuditState::kFound) findings.push_back(findingOf(evidence, check));
   return findings;
 }
 

@@ -9,20 +9,17 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #include <utility>
 
+#include "model/cuda/gpu_uuid.h"
+
 namespace redraft::model {
 namespace {
 
 std::string gpuName(int device) {
   const cudaDeviceProp& found = *at::cuda::getDeviceProperties(static_cast<c10::DeviceIndex>(device));
-  std::string name = "GPU-";
   char digits[32];
-  for (const char byte : found.uuid.bytes) {
-    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(static_cast<unsigned char>(byte)));
-    name += digits;
-  }
   std::snprintf(digits, sizeof digits, " at %04x:%02x:%02x", static_cast<unsigned>(found.pciDomainID),
                 static_cast<unsigned>(found.pciBusID), static_cast<unsigned>(found.pciDeviceID));
-  return name + digits;
+  return gpuUuid(found) + digits;
 }
 
 class C10dNcclGroup final : public NcclGroup {

@@ -9,6 +9,8 @@
 #include <exception>
 #include <memory>
 
+#include "model/cuda/gpu_uuid.h"
+
 namespace redraft::model {
 namespace {
 
@@ -52,7 +54,7 @@ class LinkedTorchCuda final : public TorchCuda {
     about.nccl = dotted(static_cast<std::int64_t>(nccl >> 32), static_cast<std::int64_t>(nccl >> 16 & 0xffff));
     for (c10::DeviceIndex i = 0; i < c10::cuda::device_count(); ++i) {
       const cudaDeviceProp& found = *at::cuda::getDeviceProperties(i);
-      about.devices.push_back({found.name, 10 * found.major + found.minor, found.multiProcessorCount,
+      about.devices.push_back({found.name, gpuUuid(found), 10 * found.major + found.minor, found.multiProcessorCount,
                                static_cast<std::int64_t>(found.totalGlobalMem)});
     }
     return about;

@@ -10,7 +10,7 @@
 namespace redraft::model {
 
 struct GpuDevice {
-  std::string name;
+  std::string name, uuid;
   int architecture = 0;  // 10 · major + minor of the compute capability
   int multiprocessors = 0;
   std::int64_t bytes = 0;

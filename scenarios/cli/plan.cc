@@ -30,15 +30,8 @@ harness::CasePlan planOfRelocated(const Scenario& scenario) {
   plan.expected.verdict = *enumFromName<reports::Verdict>(scenario.expect.verdict);
   plan.expected.finding = scenario.expect.finding;
   plan.golden = scenario.golden;
+  plan.processes = scenario.processes;
   return plan;
-}
-
-/// A folder may be without an environment, as one laid by hand.
-int recordedProcesses(const std::string& folder) {
-  const std::string path = joinPath(folder, harness::kEnvironmentFile);
-  if (!fileExists(path)) return 1;
-  const JsonDocument document = JsonDocument::load(path, JsonDocument::Comments::kRefuse);
-  return recordFromJson<golden::EnvironmentReport>(document.root(), path).processes;
 }
 
 bool selects(const std::string& filter, const std::string& name) { return filter == name || globMatch(filter, name); }
@@ -63,7 +56,6 @@ harness::CasePlan planOfRun(const std::string& folder) {
   if (recorded != plan.token + "\n")
     throwBadInput(joinPath(folder, harness::kTokenFile), "the token does not fit the scenario beside it",
                   "one of the two was edited: expected " + plan.token);
-  plan.processes = recordedProcesses(folder);
   for (const std::string& data : {scenario.data.path, scenario.target.checkpoint})
     if (!data.empty()) plan.links.push_back({joinPath(folder, data), data});
   return plan;
@@ -94,17 +86,12 @@ void moveTo(const std::string& backend, std::vector<Scenario>& scenarios) {
   }
 }
 
-void checkProcesses(int processes, const std::vector<Scenario>& scenarios) {
-  for (const Scenario& scenario : scenarios) {
-    if (scenario.workload != "training")
-      throwBadInput("--processes " + std::to_string(processes), scenario.name + " is no training",
-                    "select those that are, as `redraft run 'dual-drafter' --processes 2`");
-    for (const char* role : {"target", "drafter"}) {
-      if (scenario.topology.workers(role) >= processes) continue;
-      throwBadInput("--processes " + std::to_string(processes),
-                    scenario.name + " has " + std::to_string(scenario.topology.workers(role)) + " of the role " + role,
-                    "every process needs a target and a drafter of its own");
-    }
+void shareOut(int processes, std::vector<Scenario>& scenarios) {
+  for (Scenario& scenario : scenarios) {
+    scenario.processes = processes;
+    checkScenario(scenario, [&](const std::string& key) {
+      return "--processes " + std::to_string(processes) + ": " + scenario.name + ": " + key;
+    });
   }
 }
 

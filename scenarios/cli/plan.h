@@ -23,8 +23,8 @@ std::vector<Scenario> selectScenarios(const std::vector<StoredScenario>& all, co
 /// The same scenarios on another backend. Throws Error(kBadInput) naming one that cannot run there.
 void moveTo(const std::string& backend, std::vector<Scenario>& scenarios);
 
-/// Throws Error(kBadInput) naming a scenario that cannot be shared out to as many processes.
-void checkProcesses(int processes, const std::vector<Scenario>& scenarios);
+/// The same scenarios with as many processes. Throws Error(kBadInput) naming one that cannot be shared out so.
+void shareOut(int processes, std::vector<Scenario>& scenarios);
 
 /// Those of `scenarios` that a token is for, with its seed. Throws Error(kBadInput) when there are none.
 std::vector<Scenario> applyToken(const std::vector<Scenario>& scenarios, const std::string& token);

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include "base/error.h"
@@ -16,7 +17,7 @@ namespace {
 
 struct RunOptions {
   std::vector<std::string> filters;
-  int processes = 1;
+  std::optional<int> processes;  // absent: each scenario's own
   int jobs = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 8u));
   std::string shard = "1/1";
   std::string token;
@@ -43,10 +44,10 @@ class RunCommand : public Command {
             ->type_name("N")
             ->check(CLI::Range(1, 256))
             ->capture_default_str();
-    app.add_option("--processes", options_.processes, "share the drafters and targets of a run out to N processes")
+    app.add_option("--processes", options_.processes,
+                   "share the drafters and targets of a run out to N processes (default: as the scenario says)")
         ->type_name("N")
-        ->check(CLI::Range(1, 64))
-        ->capture_default_str();
+        ->check(CLI::Range(1, 64));
     app.add_option("--shard", options_.shard, "the i-th of n parts of the selection")->type_name("i/n");
     app.add_option("--schedule", options_.token, "run the scenario of this token, with its seed")->type_name("TOKEN");
     app.add_option("--backend", options_.backend, "run the selection on these devices (default: each scenario's own)")
@@ -70,12 +71,9 @@ class RunCommand : public Command {
     std::vector<Scenario> selected = selectScenarios(places_.loadScenarios(), options_.filters);
     if (!options_.backend.empty()) moveTo(options_.backend, selected);
     if (!options_.token.empty()) selected = applyToken(selected, options_.token);
-    if (options_.processes > 1) checkProcesses(options_.processes, selected);
+    if (options_.processes) shareOut(*options_.processes, selected);
     std::vector<harness::CasePlan> plans;
-    for (const Scenario& scenario : selected) {
-      plans.push_back(planOf(scenario));
-      plans.back().processes = options_.processes;
-    }
+    for (const Scenario& scenario : selected) plans.push_back(planOf(scenario));
     plans = harness::selectShard(plans, shard);
     const bool onGpus =
         std::any_of(selected.begin(), selected.end(), [](const Scenario& each) { return each.backend == "cuda"; });

@@ -19,8 +19,9 @@ namespace redraft::scenarios {
 struct FaultSite {
   const Scenario& scenario;
   const devices::Topology& topology;  // in terms of the devices that the run has
-  devices::KernelCache& cache;        // before any thread uses it
-  model::RunMonitor& monitor;         // every wait of a fault goes through it
+  devices::Driver& driver;
+  devices::KernelCache& cache;  // before any thread uses it
+  model::RunMonitor& monitor;   // every wait of a fault goes through it
 };
 
 /// Does nothing wrong until a subclass says otherwise. Calls come from any thread; the caller's role, step and phase

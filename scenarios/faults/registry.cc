@@ -22,6 +22,7 @@ const std::map<std::string, Maker>& makers() {
       {"half-fix", makeHalfFix},
       {"mask-on-other-device", makeMaskOnOtherDevice},
       {"recompute-on-other-device", makeRecomputeOnOtherDevice},
+      {"stray-context", makeStrayContext},
       {"tracing-flag", makeTracingFlag},
       {"crash", makeCrash},
       {"hang", makeHang},

@@ -53,6 +53,36 @@ class RecomputeOnOtherDevice : public Fault {
   DeviceMixUp mixUp_;
 };
 
+class StrayContext : public Fault {
+ public:
+  explicit StrayContext(JsonReader parameters)
+      : role_(parameters.string("role", "drafter[1]")),
+        onDeviceOf_(parameters.string("on_device_of", "drafter[0]")),
+        step_(parameters.integer("step", 0, std::int64_t{1} << 40, 2)) {
+    parameters.finish();
+  }
+
+  void checkPlacement(const devices::Placement& placement) const override {
+    requireApart(placement, role_, onDeviceOf_);
+  }
+  void install(FaultSite& site) override {
+    site.topology.deviceOf(role_);  // throws when there is no such role
+    stray_ = site.topology.deviceOf(onDeviceOf_);
+    driver_ = &site.driver;
+  }
+  void syncPoint(model::SyncPoint point, std::int64_t) override {
+    if (point != model::SyncPoint::kStepBegin || !calledBy(role_) || callingStep() != step_) return;
+    devices::Context context;
+    devices::check(driver_->primaryContext(stray_, &context), "primaryContext", stray_);
+  }
+
+ private:
+  const std::string role_, onDeviceOf_;
+  const std::int64_t step_;
+  int stray_ = 0;
+  devices::Driver* driver_ = nullptr;
+};
+
 }  // namespace
 
 std::unique_ptr<Fault> makeMaskOnOtherDevice(JsonReader parameters) {
@@ -60,6 +90,10 @@ std::unique_ptr<Fault> makeMaskOnOtherDevice(JsonReader parameters) {
 }
 std::unique_ptr<Fault> makeRecomputeOnOtherDevice(JsonReader parameters) {
   return std::make_unique<RecomputeOnOtherDevice>(std::move(parameters));
+}
+
+std::unique_ptr<Fault> makeStrayContext(JsonReader parameters) {
+  return std::make_unique<StrayContext>(std::move(parameters));
 }
 
 }  // namespace redraft::scenarios

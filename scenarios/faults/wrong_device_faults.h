@@ -15,4 +15,9 @@ std::unique_ptr<Fault> makeMaskOnOtherDevice(JsonReader parameters);
 /// The checkpointed loss of `role` is recomputed while the device of `instead_of` is current.
 std::unique_ptr<Fault> makeRecomputeOnOtherDevice(JsonReader parameters);
 
+/// `role` makes a context on the device of `on_device_of` when it begins step `step`, as a library call before the
+/// thread has chosen its device does. Nothing fails; where processes have a device each, it costs memory on one that is
+/// another's.
+std::unique_ptr<Fault> makeStrayContext(JsonReader parameters);
+
 }  // namespace redraft::scenarios

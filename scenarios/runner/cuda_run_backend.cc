@@ -2,7 +2,10 @@
 // linked; both are opened here.
 #include <ATen/Context.h>
 #include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <utility>
@@ -11,6 +14,7 @@
 #include "base/unsupported.h"
 #include "devices/context_guard.h"
 #include "devices/cuda_loader.h"
+#include "devices/gpu_memory.h"
 #include "model/cuda/torch_cuda.h"
 #include "model/device_copy.h"
 #include "model/kernels/gpu_attention.h"
@@ -29,10 +33,10 @@ devices::Placement placeOnGpus(const devices::Topology& logical) {
 
 class CudaRunBackend final : public RunBackend {
  public:
-  explicit CudaRunBackend(const Scenario& scenario)
+  CudaRunBackend(const Scenario& scenario, const std::vector<std::string>& roles)
       : RunBackend(placeOnGpus(scenario.topology.resolve())),
         driver_(devices::loadCudaDriver({.topology = placement().physical()})) {
-    for (const devices::RoleDevice& entry : placement().physical().roles) used_.insert(entry.device);
+    for (const std::string& role : roles) used_.insert(placement().physical().deviceOf(role));
   }
 
   devices::Driver& driver() override { return *driver_; }
@@ -41,6 +45,8 @@ class CudaRunBackend final : public RunBackend {
     if (placement().physical().peerAccess) forPeers([this](int from, int to) { requirePeers(from, to); });
     about_ = model::loadTorchCuda().about();
     settleGpuNumerics();
+    // LibTorch begins on the device that is current: with several processes, one of this one's.
+    c10::impl::VirtualGuardImpl(at::kCUDA).setDevice({at::kCUDA, static_cast<c10::DeviceIndex>(*used_.begin())});
     at::globalContext().lazyInitDevice(at::kCUDA);
     model::setStagedCopies(!placement().physical().peerAccess);
   }
@@ -92,10 +98,18 @@ class CudaRunBackend final : public RunBackend {
       const auto &bytes = stats.allocated_bytes.at(kAll), &allocations = stats.allocation.at(kAll);
       report.devices.push_back({device, bytes.current, bytes.peak, allocations.current, allocations.allocated});
     }
+    for (const devices::GpuMemoryUse& use : devices::gpuMemoryOf(::getpid()))
+      report.processes.push_back({::getpid(), use.uuid, deviceOf(use.uuid), use.bytes});
     return report;
   }
 
  private:
+  int deviceOf(const std::string& uuid) const {
+    const auto found = std::find_if(about_.devices.begin(), about_.devices.end(),
+                                    [&](const model::GpuDevice& gpu) { return gpu.uuid == uuid; });
+    return found == about_.devices.end() ? -1 : static_cast<int>(found - about_.devices.begin());
+  }
+
   template <class Action>
   void forPeers(Action action) const {
     for (const int from : used_)
@@ -128,14 +142,14 @@ class CudaRunBackend final : public RunBackend {
   }
 
   const std::unique_ptr<devices::Driver> driver_;
-  std::set<int> used_;  // GPUs that a role is on
+  std::set<int> used_;  // GPUs that a role of this process is on
   model::TorchCudaAbout about_;
 };
 
 }  // namespace
 
-RunBackend& startCudaBackend(const Scenario& scenario) {
-  return keepForProcess<RunBackend>(std::make_unique<CudaRunBackend>(scenario));
+RunBackend& startCudaBackend(const Scenario& scenario, const std::vector<std::string>& roles) {
+  return keepForProcess<RunBackend>(std::make_unique<CudaRunBackend>(scenario, roles));
 }
 
 }  // namespace redraft::scenarios

@@ -65,7 +65,7 @@ class KernelCacheSession {
         fault_(makeFault(scenario)),
         probe_(scenario.seed) {
     configureCache(cache_, scenario.kernelCache);
-    FaultSite site{scenario_, topology_, cache_, monitor_};
+    FaultSite site{scenario_, topology_, *driver_, cache_, monitor_};
     fault_->install(site);
     claimFolder(options);
     events_ =

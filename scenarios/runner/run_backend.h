@@ -6,6 +6,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "devices/kernel_cache.h"
 #include "devices/placement.h"
@@ -60,11 +61,12 @@ class RunBackend {
   const devices::Placement placement_;
 };
 
-/// The backend that the scenario names; its driver runs, LibTorch knows nothing of it yet. Throws Error(kEnvironment)
-/// with the remedy where the machine has no such devices.
-RunBackend& startBackend(const Scenario& scenario);
+/// The backend that the scenario names; its driver runs, LibTorch knows nothing of it yet. `roles` are this process's:
+/// devices of others are left alone, because a look at a GPU makes a context there. Throws Error(kEnvironment) with the
+/// remedy where the machine has no such devices.
+RunBackend& startBackend(const Scenario& scenario, const std::vector<std::string>& roles);
 
-RunBackend& startSimBackend(const Scenario& scenario);   // sim_run_backend.cc
-RunBackend& startCudaBackend(const Scenario& scenario);  // cuda_run_backend.cc
+RunBackend& startSimBackend(const Scenario& scenario);                                          // sim_run_backend.cc
+RunBackend& startCudaBackend(const Scenario& scenario, const std::vector<std::string>& roles);  // cuda_run_backend.cc
 
 }  // namespace redraft::scenarios

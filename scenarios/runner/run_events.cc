@@ -121,11 +121,7 @@ void RunEvents::write(harness::EventBody body) {
   writer_.write(headOf(devices::currentOrigin()), std::move(body));
 }
 
-void RunEvents::setRank(int rank, int processes, int firstDrafter) {
-  rank_ = rank;
-  processes_ = processes;
-  firstDrafter_ = firstDrafter;
-}
+void RunEvents::setRank(Rank rank) { rank_ = std::move(rank); }
 
 void RunEvents::begin(const Scenario& scenario, const std::string& token, const devices::Placement& placement,
                       bool traced) {
@@ -135,8 +131,9 @@ void RunEvents::begin(const Scenario& scenario, const std::string& token, const 
   begin.pid = ::getpid();
   begin.backend = scenario.backend;
   begin.token = token;
-  begin.rank = rank_;
-  begin.processes = processes_;
+  begin.rank = rank_.rank;
+  begin.processes = rank_.processes;
+  begin.roles = rank_.roles;
   if (placement.devices() != devices::Placement(placement.logical()).devices()) begin.placement = placement.devices();
   write(std::move(begin));
 }
@@ -224,7 +221,7 @@ void RunEvents::drafterStepped(int drafter, std::int64_t step, double loss) {
   done.loss = loss;
   done.drafter = drafter;
   write(done);
-  if (drafter == firstDrafter_ && stepHook_) stepHook_(step);
+  if (drafter == rank_.firstDrafter && stepHook_) stepHook_(step);
 }
 
 void RunEvents::replicasCompared(std::int64_t, bool equal, const std::map<std::string, std::string>& hashes) {

@@ -25,8 +25,13 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
   /// devices are not simulated.
   RunEvents(const std::string& path, Fault& fault, devices::SimDriver* driver);
 
-  /// Before begin(), where several processes share the run out.
-  void setRank(int rank, int processes, int firstDrafter);
+  /// Which of several processes this one is, and the roles that it has.
+  struct Rank {
+    int rank = 0, processes = 1, firstDrafter = 0;
+    std::vector<std::string> roles;  // empty: all
+  };
+  /// Before begin().
+  void setRank(Rank rank);
   /// `traced`: the run leaves a trace when it ends by itself.
   void begin(const Scenario& scenario, const std::string& token, const devices::Placement& placement, bool traced);
   /// Throws, and writes nothing, when an earlier event could not be recorded (harness::EventWriter), why a role failed
@@ -65,7 +70,7 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
 
   harness::EventWriter writer_;
   Fault& fault_;
-  int rank_ = 0, processes_ = 1, firstDrafter_ = 0;
+  Rank rank_;
   std::atomic<std::int64_t> steps_{0};
   devices::SimDriver* const driver_;
   std::function<void(std::int64_t)> stepHook_;

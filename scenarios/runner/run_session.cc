@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/log.h"
+#include "base/unsupported.h"
 #include "harness/trace/driver_trace.h"
 #include "model/checkpoint.h"
 #include "model/kernels/attention.h"
@@ -41,6 +43,31 @@ model::WorkerPart partOf(const Scenario& scenario, const LaunchEnvironment& laun
                            launch.worldSize);
 }
 
+std::vector<std::string> rolesOf(const Scenario& scenario, const LaunchEnvironment& launch) {
+  const model::WorkerPart part = partOf(scenario, launch);
+  std::vector<std::string> roles;
+  for (int i = part.firstTarget; i < part.lastTarget; ++i) roles.push_back("target[" + std::to_string(i) + "]");
+  for (int i = part.firstDrafter; i < part.lastDrafter; ++i) roles.push_back("drafter[" + std::to_string(i) + "]");
+  return roles;
+}
+
+/// NCCL takes no GPU twice. Where all processes have one environment, each knows of all; else they ask each other once
+/// they have met, and it is an error then.
+void requireGpuEach(const Scenario& scenario, LaunchEnvironment launch, const devices::Placement& placement) {
+  if (scenario.backend != "cuda" || launch.alone() || launch.launcher != "redraft") return;
+  std::map<int, int> rankOf;
+  for (int rank = 0; rank < launch.worldSize; ++rank) {
+    launch.rank = rank;
+    const int gpu =
+        placement.physical().deviceOf("drafter[" + std::to_string(partOf(scenario, launch).firstDrafter) + "]");
+    const auto [first, added] = rankOf.emplace(gpu, rank);
+    if (!added)
+      throw Unsupported("needs a GPU for each of " + std::to_string(launch.worldSize) + " processes: ranks " +
+                        std::to_string(first->second) + " and " + std::to_string(rank) + " share GPU " +
+                        std::to_string(gpu));
+  }
+}
+
 class Session {
  public:
   Session(const Scenario& scenario, const RunOptions& options, RunBackend& backend, std::unique_ptr<Fault> fault,
@@ -57,7 +84,7 @@ class Session {
     configureCache(cache_, scenario.kernelCache);
     model::setCompiledAttention(scenario.kernelCache.compiled);
     model::setKernelCache(&cache_);
-    FaultSite site{scenario_, backend_.placement().physical(), cache_, monitor_};
+    FaultSite site{scenario_, backend_.placement().physical(), driver_, cache_, monitor_};
     fault_->install(site);
     if (options.resume)
       from_ = model::newestRunCheckpoint(materials_.options.checkpointFolder, materials_.options.configuration);
@@ -73,7 +100,9 @@ class Session {
   }
 
   int run(const std::string& token) {
-    events_->setRank(options_.launch.rank, options_.launch.worldSize, partOf(scenario_, options_.launch).firstDrafter);
+    if (!options_.launch.alone())
+      events_->setRank({options_.launch.rank, options_.launch.worldSize,
+                        partOf(scenario_, options_.launch).firstDrafter, rolesOf(scenario_, options_.launch)});
     events_->begin(scenario_, token, backend_.placement(), capture_ != nullptr || backend_.logsAll());
     model::setInstrument(events_.get());
     for (const devices::LogRecord& record : driver_.log().records()) recorder_.add(record);  // contexts made so far
@@ -152,8 +181,8 @@ int runScenario(const Scenario& scenario, const RunOptions& options) {
     throwBadInput("the launcher's variables", "a " + scenario.workload + " run is not shared out to processes",
                   "start it alone");
   if (scenario.workload == "kernel-cache") return runKernelCache(scenario, options, token);
-  if (!options.launch.alone()) partOf(scenario, options.launch);  // throws when there are too many
-  RunBackend& backend = startBackend(scenario);
+  RunBackend& backend = startBackend(scenario, rolesOf(scenario, options.launch));
+  requireGpuEach(scenario, options.launch, backend.placement());
   std::unique_ptr<Fault> fault = makeFault(scenario);
   fault->checkPlacement(backend.placement());
   std::unique_ptr<harness::CapturedRun> capture = startCapture(scenario, options);

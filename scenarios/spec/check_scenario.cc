@@ -23,6 +23,7 @@ class Checker {
       roleIsThere("drafter");
     }
     copies();
+    processes();
     if (trains()) {
       inputs();
       training();
@@ -54,6 +55,18 @@ class Checker {
     const std::vector<int>& devices = scenario_.topology.roles.at(role);
     require(std::set<int>(devices.begin(), devices.end()).size() == devices.size(), "/topology/roles",
             "the role \"" + role + "\" names a device twice", "one worker a device");
+  }
+
+  void processes() const {
+    const int processes = scenario_.processes;
+    require(processes == 1 || trains(), "/processes", "a " + scenario_.workload + " run is not shared out", "write 1");
+    for (const char* role : {"target", "drafter"}) {
+      if (processes == 1) break;
+      require(scenario_.topology.workers(role) >= processes, "/processes",
+              std::to_string(processes) + " processes for " + std::to_string(scenario_.topology.workers(role)) +
+                  " of the role \"" + role + "\"",
+              "every process needs a target and a drafter of its own");
+    }
   }
 
   void copies() const {

@@ -73,7 +73,8 @@ Json resolvedScenario(const Scenario& scenario) {
 
 std::string configurationHash(const Scenario& scenario) {
   Json json = resolvedScenario(scenario);
-  for (const char* key : {"name", "description", "contract", "expect", "golden", "limits"}) json.erase(key);
+  for (const char* key : {"name", "description", "processes", "contract", "expect", "golden", "limits"})
+    json.erase(key);
   return hashText(json.dump());
 }
 

@@ -89,6 +89,7 @@ struct Scenario {
   TopologySpec topology;
   std::string strict = "raw-launch";  // "raw-launch", "all-ops"
   int threads = 1;
+  int processes = 1;  // that share out the drafters and targets
   std::uint64_t seed = 0;
   TargetSpec target;
   Json drafter;  // the field's config.json of the drafter, with dflash_config
@@ -111,8 +112,8 @@ Scenario parseResolvedScenario(const JsonDocument& document);
 /// The resolved JSON, with every default written out. parse(resolved(x)) is x.
 Json resolvedScenario(const Scenario& scenario);
 
-/// 32 hex digits over what decides a run's results: everything but name, description, contract, expect, golden
-/// and limits.
+/// 32 hex digits over what decides a run's results: everything but name, description, processes, contract,
+/// expect, golden and limits.
 std::string configurationHash(const Scenario& scenario);
 
 /// The token of a free run: "free/1/<configuration hash>/<seed>".

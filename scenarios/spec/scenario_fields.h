@@ -8,6 +8,7 @@
 namespace redraft::scenarios {
 
 inline constexpr std::int64_t kMaxDevices = 64;
+inline constexpr std::int64_t kMaxProcesses = 64;
 inline constexpr std::int64_t kMaxCount = 1'000'000'000;
 
 template <class Visitor>
@@ -85,6 +86,8 @@ void visitFields(Visitor& visit, Scenario& scenario) {
   visit.object("topology", scenario.topology, "devices, roles and what may be copied where");
   visit.choice("strict", scenario.strict, {"raw-launch", "all-ops"}, "what the simulated driver refuses");
   visit.integer("threads", scenario.threads, 1, 256, "intra-op threads; part of the numerics class");
+  visit.integer("processes", scenario.processes, 1, kMaxProcesses,
+                "processes that share out the drafters and targets; the numbers do not depend on it");
   visit.integer("seed", scenario.seed, 0, std::numeric_limits<std::int64_t>::max(), "of every random number");
   visit.object("target", scenario.target, "the frozen target model: a checkpoint or a config");
   visit.json("drafter", scenario.drafter, "the field's config.json of the drafter, with dflash_config");

@@ -160,6 +160,7 @@ TEST(LaunchEnvironmentTest, WhatOneLaunchesIsReadBack) {
   Set set;
   for (const auto& [name, value] : launchVariables(1, 2, 4711)) set[name] = value;
   const LaunchEnvironment launch = read(with(without(kSrun, "none"), set));
+  EXPECT_EQ(launch.launcher, "redraft");
   EXPECT_EQ(launch.rank, 1);
   EXPECT_EQ(launch.worldSize, 2);
   EXPECT_EQ(launch.masterPort, 4711);

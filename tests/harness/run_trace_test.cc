@@ -63,6 +63,31 @@ TEST(RunTraceTest, AViolationIsAFindingOfItsOwnWithTheRecordsThatProveIt) {
   EXPECT_EQ(findings[0].signature, "affinity/host-sync|trace|drafter[1]|3||0");
 }
 
+TEST(RunTraceTest, AStrayContextIsSaidWithWhatItsProcessHolds) {
+  TraceCheck stray = checkOf("A6", "stray-context", AuditState::kFound, 1);
+  stray.violations.front().device = 0;
+  Evidence evidence = EventBuilder().end("completed").build();
+  evidence.memory.emplace().processes = {{4711, "GPU-a", 0, 514 << 20}, {4711, "GPU-b", 1, 3 << 20}};
+  const auto findings = attributed(std::move(evidence), {stray});
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].details, std::vector<std::string>{"process 4711 holds 514 MiB on GPU GPU-a"});
+}
+
+TEST(RunTraceTest, TheContractOfAProcessIsThatOfItsOwnRoles) {
+  Contract planned;
+  planned.roles["drafter[0]"].devices = {0};
+  planned.roles["drafter[1]"].devices = {1};
+  const auto rolesUnder = [&](std::vector<std::string> own) {
+    RunBegin begin;
+    begin.roles = std::move(own);
+    std::vector<std::string> roles;
+    for (const auto& [role, of] : contractOfRun(planned, {Event{{}, begin}}).roles) roles.push_back(role);
+    return roles;
+  };
+  EXPECT_EQ(rolesUnder({"drafter[1]"}), std::vector<std::string>{"drafter[1]"});
+  EXPECT_EQ(rolesUnder({}), (std::vector<std::string>{"drafter[0]", "drafter[1]"}));
+}
+
 TEST(RunTraceTest, WhatIsCleanOrCannotBeToldIsNoFinding) {
   EXPECT_TRUE(
       attributed(EventBuilder().end("completed").build(), {checkOf("A1", "wrong-device", AuditState::kClean),

@@ -120,7 +120,7 @@ TEST_F(ProcessesCliTest, AScenarioThatCannotBeSharedOutIsBadUsage) {
   const Outcome outcome = runRedraft(folder_.path(), {"run", "dual-drafter", "--processes", "3", "--scenarios",
                                                       folder_.path(), "--out", folder_.file("runs")});
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_NE(outcome.err.find("dual-drafter has 2 of the role drafter"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("3 processes for 2 of the role \"drafter\""), std::string::npos) << outcome.err;
 }
 
 }  // namespace
