@@ -34,10 +34,35 @@ Placement::Placement(Topology logical, std::vector<int> devices)
 
 Placement::Placement(const Topology& logical) : Placement(logical, itself(logical.deviceCount)) {}
 
-Placement Placement::onGpus(Topology logical, int gpus) {
+bool Processes::together(const std::string& role, const std::string& other) const {
+  return std::any_of(roles.begin(), roles.end(), [&](const std::vector<std::string>& process) {
+    return std::find(process.begin(), process.end(), role) != process.end() &&
+           std::find(process.begin(), process.end(), other) != process.end();
+  });
+}
+
+Placement Placement::onGpus(Topology logical, int gpus) { return onGpus(std::move(logical), gpus, {{{}}, 0}); }
+
+Placement Placement::onGpus(Topology logical, int gpus, const Processes& processes) {
   REDRAFT_CHECK(gpus > 0, "a placement needs a GPU");
+  const auto gpuOf = [&](int device, std::size_t process) {
+    const int count = static_cast<int>(processes.roles.size()), self = static_cast<int>(process);
+    const int first = self * gpus / count, share = std::max(1, (self + 1) * gpus / count - first);
+    return first + device % share;
+  };
   std::vector<int> devices = itself(logical.deviceCount);
-  for (int& device : devices) device %= gpus;
+  for (int& device : devices) device = gpuOf(device, processes.self);
+  for (std::size_t process = 0; process < processes.roles.size(); ++process) {
+    if (process == processes.self) continue;
+    for (const std::string& role : processes.roles[process]) {
+      const int device = logical.deviceOf(role);
+      devices.at(static_cast<std::size_t>(device)) = gpuOf(device, process);
+    }
+  }
+  for (const std::string& role : processes.own()) {  // last: a device that roles of two processes share is its own here
+    const int device = logical.deviceOf(role);
+    devices.at(static_cast<std::size_t>(device)) = gpuOf(device, processes.self);
+  }
   return {std::move(logical), std::move(devices)};
 }
 

@@ -9,6 +9,15 @@
 
 namespace redraft::devices {
 
+/// The processes of one machine that share a run out.
+struct Processes {
+  std::vector<std::vector<std::string>> roles;  // of each
+  std::size_t self = 0;
+
+  const std::vector<std::string>& own() const { return roles.at(self); }
+  bool together(const std::string& role, const std::string& other) const;  // in one process
+};
+
 class Placement {
  public:
   /// Every logical device is itself: simulated devices.
@@ -17,6 +26,9 @@ class Placement {
   /// Logical device i is GPU i % gpus (gpus ≥ 1): one a device where there are enough, and neighbours, as the drafters
   /// of a topology are, on different GPUs wherever there are two.
   static Placement onGpus(Topology logical, int gpus);
+  /// The same for one of several processes: each has a run of the GPUs for its roles, of its own where there are
+  /// enough, and knows where the others' roles are.
+  static Placement onGpus(Topology logical, int gpus, const Processes& processes);
 
   /// As a run recorded it: `devices` holds the physical device of each logical one, empty for "every one itself".
   /// Throws Error(kBadInput) when it is not for this topology.

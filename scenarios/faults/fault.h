@@ -28,9 +28,9 @@ struct FaultSite {
 /// are in devices::currentOrigin().
 class Fault : public model::Instrument {
  public:
-  /// Before anything heavy is loaded. Throws Unsupported where this machine cannot express the fault: a case is
-  /// then SKIPPED, because a run that shows nothing would say nothing.
-  virtual void checkPlacement(const devices::Placement& placement) const {}
+  /// Before anything heavy is loaded. Throws Unsupported where this machine, or this layout of processes, cannot
+  /// express the fault: a case is then SKIPPED, because a run that shows nothing would say nothing.
+  virtual void checkPlacement(const devices::Placement& placement, const devices::Processes& processes) const {}
   /// Before the workers start.
   virtual void install(FaultSite& site) {}
   /// From the cache's hook, behind the event that records it.

@@ -17,14 +17,16 @@ class FirstUser {
   explicit FirstUser(std::string role) : role_(std::move(role)) {}
 
   /// A handle is wrong for whoever has another context than the one who loaded it.
-  void checkPlacement(const devices::Placement& placement) const {
+  void checkPlacement(const devices::Placement& placement, const devices::Processes& processes) const {
     std::string together;
+    bool apart = false;
     for (const devices::RoleDevice& entry : placement.logical().roles) {
       if (entry.role == role_ || !isDrafter(entry.role)) continue;
-      if (!placement.together(role_, entry.role)) return;
+      requireOneProcess(processes, role_, entry.role);
+      apart |= !placement.together(role_, entry.role);
       together = entry.role;
     }
-    if (!together.empty()) requireApart(placement, role_, together);
+    if (!apart && !together.empty()) requireApart(placement, role_, together);
   }
 
   void install(FaultSite& site) {
@@ -64,7 +66,9 @@ class SharedKernelCache : public Fault {
  public:
   explicit SharedKernelCache(const std::string& first) : first_(first) {}
 
-  void checkPlacement(const devices::Placement& placement) const override { first_.checkPlacement(placement); }
+  void checkPlacement(const devices::Placement& placement, const devices::Processes& processes) const override {
+    first_.checkPlacement(placement, processes);
+  }
   void install(FaultSite& site) override {
     first_.install(site);
     site.cache.setKey(
@@ -82,7 +86,9 @@ class HalfFix : public Fault {
  public:
   explicit HalfFix(const std::string& first) : first_(first) {}
 
-  void checkPlacement(const devices::Placement& placement) const override { first_.checkPlacement(placement); }
+  void checkPlacement(const devices::Placement& placement, const devices::Processes& processes) const override {
+    first_.checkPlacement(placement, processes);
+  }
   void install(FaultSite& site) override {
     first_.install(site);
     site.cache.setKey(devices::keyByPassedDevice());

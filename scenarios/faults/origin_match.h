@@ -22,4 +22,10 @@ inline void requireApart(const devices::Placement& placement, const std::string&
                     std::to_string(placement.physical().deviceOf(role)));
 }
 
+/// For a fault of what the roles of one process share.
+inline void requireOneProcess(const devices::Processes& processes, const std::string& role, const std::string& other) {
+  if (processes.together(role, other)) return;
+  throw Unsupported("needs " + role + " and " + other + " in one process");
+}
+
 }  // namespace redraft::scenarios

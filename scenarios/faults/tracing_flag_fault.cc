@@ -49,6 +49,10 @@ class TracingFlagFault : public Fault {
     if (compiles_ == calls_) parameters.fail("calls", "it is the role that compiles", "name another role");
   }
 
+  void checkPlacement(const devices::Placement&, const devices::Processes& processes) const override {
+    requireOneProcess(processes, compiles_, calls_);
+  }
+
   void install(FaultSite& site) override {
     site.topology.deviceOf(compiles_);  // throw when there is no such role
     site.topology.deviceOf(calls_);

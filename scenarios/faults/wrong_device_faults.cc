@@ -34,7 +34,9 @@ class DeviceMixUp {
 class MaskOnOtherDevice : public Fault {
  public:
   explicit MaskOnOtherDevice(JsonReader parameters) : mixUp_(std::move(parameters)) {}
-  void checkPlacement(const devices::Placement& placement) const override { mixUp_.checkPlacement(placement); }
+  void checkPlacement(const devices::Placement& placement, const devices::Processes&) const override {
+    mixUp_.checkPlacement(placement);
+  }
   void install(FaultSite& site) override { mixUp_.install(site); }
   int blockMaskDevice(int tensorDevice) const override { return mixUp_.answer(tensorDevice); }
 
@@ -45,7 +47,9 @@ class MaskOnOtherDevice : public Fault {
 class RecomputeOnOtherDevice : public Fault {
  public:
   explicit RecomputeOnOtherDevice(JsonReader parameters) : mixUp_(std::move(parameters)) {}
-  void checkPlacement(const devices::Placement& placement) const override { mixUp_.checkPlacement(placement); }
+  void checkPlacement(const devices::Placement& placement, const devices::Processes&) const override {
+    mixUp_.checkPlacement(placement);
+  }
   void install(FaultSite& site) override { mixUp_.install(site); }
   int recomputeDevice(int forwardDevice) const override { return mixUp_.answer(forwardDevice); }
 
@@ -62,7 +66,7 @@ class StrayContext : public Fault {
     parameters.finish();
   }
 
-  void checkPlacement(const devices::Placement& placement) const override {
+  void checkPlacement(const devices::Placement& placement, const devices::Processes&) const override {
     requireApart(placement, role_, onDeviceOf_);
   }
   void install(FaultSite& site) override {

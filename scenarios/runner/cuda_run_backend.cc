@@ -27,16 +27,21 @@ namespace {
 using devices::Status;
 
 /// A driver first, to know how many GPUs there are; then one that knows the topology in their terms.
-devices::Placement placeOnGpus(const devices::Topology& logical) {
-  return devices::Placement::onGpus(logical, devices::loadCudaDriver({.topology = logical})->deviceCount());
+devices::Placement placeOnGpus(const devices::Topology& logical, const ProcessLayout& layout) {
+  const int gpus = devices::loadCudaDriver({.topology = logical})->deviceCount();
+  const std::size_t processes = layout.processes.roles.size();
+  if (layout.sameEnvironment && static_cast<std::size_t>(gpus) < processes)
+    throw Unsupported("needs a GPU for each of " + std::to_string(processes) + " processes: this machine has " +
+                      std::to_string(gpus));
+  return devices::Placement::onGpus(logical, gpus, layout.processes);
 }
 
 class CudaRunBackend final : public RunBackend {
  public:
-  CudaRunBackend(const Scenario& scenario, const std::vector<std::string>& roles)
-      : RunBackend(placeOnGpus(scenario.topology.resolve())),
+  CudaRunBackend(const Scenario& scenario, const ProcessLayout& layout)
+      : RunBackend(placeOnGpus(scenario.topology.resolve(), layout)),
         driver_(devices::loadCudaDriver({.topology = placement().physical()})) {
-    for (const std::string& role : roles) used_.insert(placement().physical().deviceOf(role));
+    for (const std::string& role : layout.processes.own()) used_.insert(placement().physical().deviceOf(role));
   }
 
   devices::Driver& driver() override { return *driver_; }
@@ -148,8 +153,8 @@ class CudaRunBackend final : public RunBackend {
 
 }  // namespace
 
-RunBackend& startCudaBackend(const Scenario& scenario, const std::vector<std::string>& roles) {
-  return keepForProcess<RunBackend>(std::make_unique<CudaRunBackend>(scenario, roles));
+RunBackend& startCudaBackend(const Scenario& scenario, const ProcessLayout& layout) {
+  return keepForProcess<RunBackend>(std::make_unique<CudaRunBackend>(scenario, layout));
 }
 
 }  // namespace redraft::scenarios

@@ -2,8 +2,8 @@
 
 namespace redraft::scenarios {
 
-RunBackend& startBackend(const Scenario& scenario, const std::vector<std::string>& roles) {
-  return scenario.backend == "cuda" ? startCudaBackend(scenario, roles) : startSimBackend(scenario);
+RunBackend& startBackend(const Scenario& scenario, const ProcessLayout& layout) {
+  return scenario.backend == "cuda" ? startCudaBackend(scenario, layout) : startSimBackend(scenario);
 }
 
 }  // namespace redraft::scenarios

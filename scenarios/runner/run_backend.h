@@ -61,12 +61,19 @@ class RunBackend {
   const devices::Placement placement_;
 };
 
-/// The backend that the scenario names; its driver runs, LibTorch knows nothing of it yet. `roles` are this process's:
-/// devices of others are left alone, because a look at a GPU makes a context there. Throws Error(kEnvironment) with the
-/// remedy where the machine has no such devices.
-RunBackend& startBackend(const Scenario& scenario, const std::vector<std::string>& roles);
+/// Which processes of this machine a run is shared out to. Devices of others' roles are left alone, because a look at a
+/// GPU makes a context there.
+struct ProcessLayout {
+  devices::Processes processes;
+  bool sameEnvironment = false;  // all see the same GPUs
+};
 
-RunBackend& startSimBackend(const Scenario& scenario);                                          // sim_run_backend.cc
-RunBackend& startCudaBackend(const Scenario& scenario, const std::vector<std::string>& roles);  // cuda_run_backend.cc
+/// The backend that the scenario names; its driver runs, LibTorch knows nothing of it yet. Throws Error(kEnvironment)
+/// with the remedy where the machine has no such devices, and Unsupported where there is no GPU for each process (NCCL
+/// takes none twice) and all see the same; else they ask each other once they have met, and it is an error then.
+RunBackend& startBackend(const Scenario& scenario, const ProcessLayout& layout);
+
+RunBackend& startSimBackend(const Scenario& scenario);                                // sim_run_backend.cc
+RunBackend& startCudaBackend(const Scenario& scenario, const ProcessLayout& layout);  // cuda_run_backend.cc
 
 }  // namespace redraft::scenarios

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -14,7 +13,6 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/log.h"
-#include "base/unsupported.h"
 #include "harness/trace/driver_trace.h"
 #include "model/checkpoint.h"
 #include "model/kernels/attention.h"
@@ -43,29 +41,21 @@ model::WorkerPart partOf(const Scenario& scenario, const LaunchEnvironment& laun
                            launch.worldSize);
 }
 
-std::vector<std::string> rolesOf(const Scenario& scenario, const LaunchEnvironment& launch) {
-  const model::WorkerPart part = partOf(scenario, launch);
+std::vector<std::string> rolesOf(const model::WorkerPart& part) {
   std::vector<std::string> roles;
   for (int i = part.firstTarget; i < part.lastTarget; ++i) roles.push_back("target[" + std::to_string(i) + "]");
   for (int i = part.firstDrafter; i < part.lastDrafter; ++i) roles.push_back("drafter[" + std::to_string(i) + "]");
   return roles;
 }
 
-/// NCCL takes no GPU twice. Where all processes have one environment, each knows of all; else they ask each other once
-/// they have met, and it is an error then.
-void requireGpuEach(const Scenario& scenario, LaunchEnvironment launch, const devices::Placement& placement) {
-  if (scenario.backend != "cuda" || launch.alone() || launch.launcher != "redraft") return;
-  std::map<int, int> rankOf;
-  for (int rank = 0; rank < launch.worldSize; ++rank) {
-    launch.rank = rank;
-    const int gpu =
-        placement.physical().deviceOf("drafter[" + std::to_string(partOf(scenario, launch).firstDrafter) + "]");
-    const auto [first, added] = rankOf.emplace(gpu, rank);
-    if (!added)
-      throw Unsupported("needs a GPU for each of " + std::to_string(launch.worldSize) + " processes: ranks " +
-                        std::to_string(first->second) + " and " + std::to_string(rank) + " share GPU " +
-                        std::to_string(gpu));
-  }
+/// Those of this machine: launchers number them one after another.
+devices::Processes processesOf(const Scenario& scenario, LaunchEnvironment launch) {
+  devices::Processes processes;
+  processes.self = static_cast<std::size_t>(launch.localRank);
+  const int first = launch.rank - launch.localRank, count = launch.localWorldSize.value_or(launch.worldSize - first);
+  for (launch.rank = first; launch.rank < first + count; ++launch.rank)
+    processes.roles.push_back(rolesOf(partOf(scenario, launch)));
+  return processes;
 }
 
 class Session {
@@ -100,9 +90,10 @@ class Session {
   }
 
   int run(const std::string& token) {
-    if (!options_.launch.alone())
-      events_->setRank({options_.launch.rank, options_.launch.worldSize,
-                        partOf(scenario_, options_.launch).firstDrafter, rolesOf(scenario_, options_.launch)});
+    if (!options_.launch.alone()) {
+      const model::WorkerPart part = partOf(scenario_, options_.launch);
+      events_->setRank({options_.launch.rank, options_.launch.worldSize, part.firstDrafter, rolesOf(part)});
+    }
     events_->begin(scenario_, token, backend_.placement(), capture_ != nullptr || backend_.logsAll());
     model::setInstrument(events_.get());
     for (const devices::LogRecord& record : driver_.log().records()) recorder_.add(record);  // contexts made so far
@@ -181,10 +172,10 @@ int runScenario(const Scenario& scenario, const RunOptions& options) {
     throwBadInput("the launcher's variables", "a " + scenario.workload + " run is not shared out to processes",
                   "start it alone");
   if (scenario.workload == "kernel-cache") return runKernelCache(scenario, options, token);
-  RunBackend& backend = startBackend(scenario, rolesOf(scenario, options.launch));
-  requireGpuEach(scenario, options.launch, backend.placement());
+  const devices::Processes processes = processesOf(scenario, options.launch);
+  RunBackend& backend = startBackend(scenario, {processes, options.launch.launcher == "redraft"});
   std::unique_ptr<Fault> fault = makeFault(scenario);
-  fault->checkPlacement(backend.placement());
+  fault->checkPlacement(backend.placement(), processes);
   std::unique_ptr<harness::CapturedRun> capture = startCapture(scenario, options);
   backend.open();
   const int code = Session(scenario, options, backend, std::move(fault), std::move(capture)).run(token);

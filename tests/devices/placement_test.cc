@@ -50,6 +50,28 @@ TEST(PlacementTest, TwoGpusKeepTwoDraftersApart) {
   EXPECT_EQ(placement.physical().copyEdges, (Edges{{0, 1}, {1, 0}}));
 }
 
+const std::vector<std::vector<std::string>> kTwoProcesses = {{"target[0]", "drafter[0]"}, {"target[1]", "drafter[1]"}};
+
+TEST(PlacementTest, AProcessHasItsRolesOnGpusOfItsOwnAndKnowsWhereTheOthersAre) {
+  for (const std::size_t self : {0u, 1u}) {
+    const Placement two = Placement::onGpus(twoDrafters(), 2, {kTwoProcesses, self});
+    for (const char* role : {"target[0]", "drafter[0]"}) EXPECT_EQ(two.physical().deviceOf(role), 0) << role;
+    for (const char* role : {"target[1]", "drafter[1]"}) EXPECT_EQ(two.physical().deviceOf(role), 1) << role;
+    const Placement four = Placement::onGpus(twoDrafters(), 4, {kTwoProcesses, self});
+    EXPECT_EQ(four.physical().deviceOf("target[0]"), 0);
+    EXPECT_EQ(four.physical().deviceOf("drafter[1]"), 3);
+  }
+  // One GPU a process is all that it sees where a launcher hides the others.
+  EXPECT_EQ(Placement::onGpus(twoDrafters(), 1, {kTwoProcesses, 1}).devices(), std::vector<int>(8, 0));
+}
+
+TEST(PlacementTest, ADeviceThatRolesOfTwoProcessesShareIsWhereItsOwnAre) {
+  Topology shared = twoDrafters();
+  shared.roles.back().device = 6;  // target[1] beside drafter[0]
+  EXPECT_EQ(Placement::onGpus(shared, 2, {kTwoProcesses, 0}).device(6), 0);
+  EXPECT_EQ(Placement::onGpus(shared, 2, {kTwoProcesses, 1}).device(6), 1);
+}
+
 TEST(PlacementTest, RolesOfOneLogicalDeviceAreNotKeptApartByTheScenario) {
   Topology contexts;
   contexts.deviceCount = 1;

@@ -1,7 +1,7 @@
 #pragma once
 // Attention's inputs, its dense reference in float64 and the bounds of docs/kernels.md, "On a GPU".
 
-#include <ATen/core/Tensor.h>
+#include <ATen/ATen.h>
 
 #include <cstdint>
 

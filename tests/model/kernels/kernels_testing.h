@@ -2,7 +2,7 @@
 // Fixed inputs, references in float64, and bounds on rounding: an element's error bound is derived from the number of
 // roundings on its way and from the sum of the absolute terms (Higham, "Accuracy and Stability", lemma 3.1).
 
-#include <ATen/core/Tensor.h>
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -14,7 +14,7 @@ TEST(AdamwTest, FollowsTheUpdateOfTheFormulaForSixSteps) {
   // The scalars are rounded to float32 once, as the kernel's are; what is left is the arithmetic.
   const auto f = [](double x) { return static_cast<double>(static_cast<float>(x)); };
   for (int step = 1; step <= 6; ++step) {
-    const at::Tensor grad = normal({1003}, static_cast<std::uint64_t>(10 + step)), g = f64(grad);
+    const at::Tensor grad = normal({1003}, 10 + static_cast<std::uint64_t>(step)), g = f64(grad);
     adamwStep(p, m, v, grad, kLr, kBeta1, kBeta2, kEps, kDecay, step);
     mError = mError + ((g - m64).abs() * f(1 - kBeta1)) * kFloatUnit;
     m64 = m64 + (g - m64) * f(1 - kBeta1);

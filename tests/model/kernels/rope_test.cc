@@ -46,10 +46,11 @@ TEST_P(RopeTest, RotatesAndRotatesGradientsBack) {
 
   const at::Tensor c = at::cat({f64(cos), f64(cos)}, -1).unsqueeze(1),
                    s = at::cat({f64(sin), f64(sin)}, -1).unsqueeze(1);
+  const double unit = storeUnit(type);
   const auto turn = [&](const at::Tensor& v, double sign) {
     const at::Tensor turned = at::cat({-v.slice(3, half), v.slice(3, 0, half)}, 3);
     const at::Tensor want = v * c + sign * turned * s, size = (v * c).abs() + (turned * s).abs();
-    const at::Tensor bound = size * gamma(2) * (1 + storeUnit(type)) + want.abs() * storeUnit(type);
+    const at::Tensor bound = size * gamma(2) * (1 + unit) + want.abs() * unit;
     return std::pair(want, bound);
   };
   const auto [want, bound] = turn(f64(x), 1.0);

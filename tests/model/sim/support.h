@@ -2,7 +2,7 @@
 // What the tests of `sim` share. The program registers the backend before its first test, over one driver of 8 devices
 // with every copy edge but 3 -> 5.
 
-#include <ATen/core/Tensor.h>
+#include <ATen/ATen.h>
 
 #include <functional>
 #include <string>

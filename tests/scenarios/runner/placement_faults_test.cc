@@ -16,11 +16,15 @@ Scenario shippedScenario(const std::string& name) {
 }
 
 /// Why a scenario's fault cannot be expressed on so many GPUs; "" where it can.
-std::string whyNot(const std::string& name, int gpus) {
+std::string whyNot(const std::string& name, int gpus, bool processes = false) {
   const Scenario scenario = shippedScenario(name);
-  const auto placement = devices::Placement::onGpus(scenario.topology.resolve(), gpus);
+  const devices::Topology topology = scenario.topology.resolve();
+  devices::Processes layout{{{}}, 0};
+  for (const devices::RoleDevice& entry : topology.roles) layout.roles.front().push_back(entry.role);
+  if (processes) layout = {{{"target[0]", "drafter[0]"}, {"target[1]", "drafter[1]"}}, 1};
+  const auto placement = devices::Placement::onGpus(topology, gpus, layout);
   try {
-    makeFault(scenario)->checkPlacement(placement);
+    makeFault(scenario)->checkPlacement(placement, layout);
     return "";
   } catch (const Unsupported& missing) {
     return missing.what();
@@ -31,6 +35,7 @@ const char* const kNeedTwo[] = {"dual-drafter/shared-kernel-cache",
                                 "dual-drafter/half-fix",
                                 "dual-drafter/compile-disabled",
                                 "dual-drafter/recompute-on-other-device",
+                                "dual-drafter/stray-context",
                                 "dual-drafter/mask-on-other-device[topology.peer=on]",
                                 "dual-drafter/mask-on-other-device[topology.peer=off]"};
 
@@ -48,6 +53,18 @@ TEST(PlacementFaultTest, TwoGpusExpressAllOfThem) {
     EXPECT_EQ(whyNot(name, 2), "") << name;
     EXPECT_EQ(whyNot(name, 8), "") << name;
   }
+}
+
+TEST(PlacementFaultTest, AFaultOfWhatAProcessSharesNeedsItsRolesInOne) {
+  for (const char* name : {"dual-drafter/shared-kernel-cache", "dual-drafter/half-fix", "dual-drafter/tracing-flag"})
+    EXPECT_EQ(whyNot(name, 2, true),
+              "needs " +
+                  std::string(name == std::string("dual-drafter/tracing-flag") ? "drafter[1] and drafter[0]"
+                                                                               : "drafter[0] and drafter[1]") +
+                  " in one process")
+        << name;
+  for (const char* name : {"dual-drafter/mask-on-other-device[topology.peer=on]", "dual-drafter/stray-context"})
+    EXPECT_EQ(whyNot(name, 2, true), "") << name;
 }
 
 TEST(PlacementFaultTest, OtherFaultsNeedNoSecondGpu) {
