@@ -19,6 +19,7 @@ struct DataLink {
 
 struct CasePlan {
   std::string name, description;
+  std::string source;        // the scenario's file, as reports show it; "": not known
   std::string scenarioText;  // scenario.resolved.json
   std::string token;         // schedule.token
   std::vector<DataLink> links;

@@ -179,6 +179,7 @@ reports::CaseResult plannedResult(const CasePlan& plan, const std::string& folde
   reports::CaseResult result;
   result.name = plan.name;
   result.description = plan.description;
+  result.source = plan.source;
   result.expected = plan.expected;
   result.reason = "it has not ended";
   result.runFolder = folder;

@@ -39,7 +39,9 @@ void ProgressDisplay::ended(std::size_t index, const reports::CaseResult& result
   const std::string line = "[" + std::to_string(ended_) + "/" + std::to_string(plans_.size()) + "] " +
                            enumName(result.verdict) + " " + result.name + ", " +
                            reports::formatSeconds(result.figures.seconds) +
-                           (result.asExpected() ? "" : "  NOT as expected");
+                           (result.asExpected()       ? ""
+                            : result.isKnownFailure() ? "  a known failure"
+                                                      : "  NOT as expected");
   std::fputs(((terminal_ ? "\r\033[K" : "") + line + "\n").c_str(), out_);
   redraw();
 }

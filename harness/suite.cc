@@ -52,9 +52,8 @@ class Workers {
     CaseOptions options = options_.cases;
     options.environment = thisEnvironment(plan.threads);
     options.supervisor.onProgress = [&](const RunProgress& progress) { display_.progressed(index, progress); };
-    const reports::CaseResult result = runCase(plan, record_.result().cases[index].runFolder, options);
-    record_.ended(index, result);
-    display_.ended(index, result);
+    const std::string folder = record_.result().cases[index].runFolder;
+    display_.ended(index, record_.ended(index, runCase(plan, folder, options)));
   }
 
   const std::vector<CasePlan>& plans_;
@@ -113,7 +112,9 @@ reports::SuiteResult runSuite(const std::vector<CasePlan>& plans, const SuiteOpt
   const std::string folder = makeSuiteFolder(options.out, "");
   if (options.keep) keepSuite(folder);
   const Clock::time_point start = Clock::now();
-  SuiteRecord record(plannedSuite(plans, folder), options.files);
+  reports::SuiteResult planned = plannedSuite(plans, folder);
+  planned.knownFile = options.knownFile;
+  SuiteRecord record(std::move(planned), options.files, options.known);
   pointLatest(folder);
   for (const std::string& gone : pruneSuites(options.out, options.prune))
     log(LogLevel::kInfo, "removed the old suite " + gone + " (--keep spares one)");

@@ -17,7 +17,9 @@ struct SuiteOptions {
   int jobs = 1;
   bool keep = false;
   PruneLimits prune;
-  ReportFiles files;
+  std::vector<ReportFile> files;
+  std::string knownFile;  // where `known` came from; "": none
+  reports::KnownFailureList known;
   CaseOptions cases;
   bool terminal = false;  // standard error is one
 };

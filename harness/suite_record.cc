@@ -19,6 +19,8 @@ struct SuiteLine {
   std::int64_t index = -1;                       // planned, started, ended
   std::optional<reports::CaseResult> result;     // planned, ended
   double seconds = 0;                            // suite.end
+  std::string knownFile;                         // suite.end
+  std::vector<reports::KnownFailureUse> known;   // suite.end
   template <class Visitor>
   void fields(Visitor& visit) {
     visit("type", type);
@@ -30,6 +32,8 @@ struct SuiteLine {
     visit.unless("index", index, -1);
     visit("case", result);
     visit.unless("seconds", seconds, 0);
+    visit.unless("known_failures_file", knownFile, "");
+    visit.unless("known_failures", known, std::vector<reports::KnownFailureUse>());
   }
 };
 
@@ -51,9 +55,10 @@ bool isComplete(const reports::SuiteResult& suite, const std::vector<bool>& ende
 
 }  // namespace
 
-SuiteRecord::SuiteRecord(reports::SuiteResult suite, ReportFiles files)
+SuiteRecord::SuiteRecord(reports::SuiteResult suite, std::vector<ReportFile> files, reports::KnownFailureList known)
     : suite_(std::move(suite)),
       files_(std::move(files)),
+      known_(std::move(known)),
       ended_(suite_.cases.size()),
       lines_(joinPath(suite_.folder, kSuiteFile)) {
   SuiteLine header;
@@ -69,19 +74,23 @@ SuiteRecord::SuiteRecord(reports::SuiteResult suite, ReportFiles files)
     line.result = suite_.cases[i];
     lines_.append(lineText(line));
   }
+  suite_.known = usesOf(known_, today(), suite_);
   writeReports();
 }
 
 void SuiteRecord::started(std::size_t index) { lines_.append(lineText(caseLine("started", index))); }
 
-void SuiteRecord::ended(std::size_t index, const reports::CaseResult& result) {
+reports::CaseResult SuiteRecord::ended(std::size_t index, reports::CaseResult result) {
   const std::lock_guard lock(mutex_);
+  markKnown(known_, today(), result);
   SuiteLine line = caseLine("ended", index);
   line.result = result;
   lines_.append(lineText(line));
   suite_.cases.at(index) = result;
   ended_.at(index) = true;
+  suite_.known = usesOf(known_, today(), suite_);
   writeReports();
+  return result;
 }
 
 void SuiteRecord::finish(double seconds) {
@@ -91,6 +100,8 @@ void SuiteRecord::finish(double seconds) {
   SuiteLine line;
   line.type = "suite.end";
   line.seconds = seconds;
+  line.knownFile = suite_.knownFile;
+  line.known = suite_.known;
   lines_.append(lineText(line));
   writeReports();
 }
@@ -101,10 +112,9 @@ reports::SuiteResult SuiteRecord::result() const {
 }
 
 void SuiteRecord::writeReports() const {
-  for (const reports::FilePrinter& printer : reports::kFilePrinters)
-    writeFileAtomically(joinPath(suite_.folder, printer.file), printer.print(suite_));
-  if (!files_.junit.empty()) writeFileAtomically(files_.junit, reports::printJunit(suite_));
-  if (!files_.markdown.empty()) writeFileAtomically(files_.markdown, reports::printMarkdown(suite_));
+  for (const reports::Format& format : reports::kFormats)
+    if (*format.file != '\0') writeFileAtomically(joinPath(suite_.folder, format.file), format.print(suite_));
+  for (const ReportFile& file : files_) writeFileAtomically(file.path, file.format->print(suite_));
 }
 
 reports::SuiteResult loadSuite(const std::string& folder) {
@@ -134,6 +144,8 @@ reports::SuiteResult loadSuite(const std::string& folder) {
       ended[static_cast<std::size_t>(line.index)] = true;
     } else if (line.type == "suite.end") {
       suite.seconds = line.seconds;
+      suite.knownFile = line.knownFile;
+      suite.known = line.known;
     }
   }
   if (lines.empty()) throwBadInput(path, "it is empty");

@@ -8,35 +8,43 @@
 #include <vector>
 
 #include "base/files.h"
+#include "reports/known_failures.h"
+#include "reports/printers.h"
 #include "reports/result.h"
 
 namespace redraft::harness {
 
 inline constexpr const char* kSuiteSchema = "redraft.suite/1";
 
-/// Further report files, beside those in the suite's folder.
-struct ReportFiles {
-  std::string junit, markdown;  // "": none
+/// A report beside those in the suite's folder.
+struct ReportFile {
+  const reports::Format* format = nullptr;
+  std::string path;
 };
 
 /// Thread-safe.
 class SuiteRecord {
  public:
-  /// Writes header, plan and reports. `suite` holds all cases as planned. Throws Error(kEnvironment).
-  SuiteRecord(reports::SuiteResult suite, ReportFiles files);
+  /// Writes header, plan and reports. `suite` holds all cases as planned. Throws Error(kEnvironment). Entries of
+  /// `known` expire by the day on which the suite was started.
+  explicit SuiteRecord(reports::SuiteResult suite, std::vector<ReportFile> files = {},
+                       reports::KnownFailureList known = {});
 
   void started(std::size_t index);
-  /// Throws Error(kEnvironment) when the disk refuses; the reports are then as they were.
-  void ended(std::size_t index, const reports::CaseResult& result);
+  /// Returns the result as it is recorded: marked where it is a known failure. Throws Error(kEnvironment) when the disk
+  /// refuses; the reports are then as they were.
+  reports::CaseResult ended(std::size_t index, reports::CaseResult result);
   void finish(double seconds);
   reports::SuiteResult result() const;
 
  private:
   void writeReports() const;
+  std::string today() const { return suite_.started.substr(0, 10); }
 
   mutable std::mutex mutex_;
   reports::SuiteResult suite_;
-  ReportFiles files_;
+  std::vector<ReportFile> files_;
+  reports::KnownFailureList known_;
   std::vector<bool> ended_;
   LineWriter lines_;
 };

@@ -1,3 +1,5 @@
+#include "reports/issue.h"
+#include "reports/known_failures.h"
 #include "reports/layout.h"
 #include "reports/printers.h"
 
@@ -29,7 +31,7 @@ std::string outcome(const CaseResult& result) {
 std::vector<std::string> tableRow(const CaseResult& result) {
   const Figures& figures = result.figures;
   const auto all = figures.tokensPerSecond.find("all");
-  return {result.asExpected() ? "ok" : "NOT",
+  return {markOf(result),
           enumName(result.verdict),
           result.name,
           figures.steps > 0 ? std::to_string(figures.steps) : "–",
@@ -83,6 +85,17 @@ std::string printFinding(const Finding& finding, bool first, const Painter& pain
   return out;
 }
 
+std::string knownLines(const SuiteResult& suite, const Painter& painter) {
+  std::string out;
+  for (const KnownFailureUse& use : suite.known) {
+    const std::string problem = problemOf(use);
+    if (problem.empty()) continue;
+    const std::string text = "known failure " + problem;
+    out += "\n" + (use.state == KnownState::kExpired ? painter.bad(text) : text) + "\n";
+  }
+  return out;
+}
+
 bool worthTelling(const CaseResult& result) {
   return !result.asExpected() || !result.findings.empty() || !result.reason.empty();
 }
@@ -94,8 +107,13 @@ std::string printCase(const CaseResult& result, const ConsoleStyle& style) {
   const std::string verdict = enumName(result.verdict);
   std::string out = "  " + (result.asExpected() ? painter.good(verdict) : painter.bad(verdict)) + " " +
                     painter.strong(result.name) +
-                    (result.asExpected() ? ", as expected" : ", but expected " + expectation(result)) + "\n";
+                    (result.asExpected() ? ", as expected" : ", but expected " + expectation(result)) +
+                    (result.isKnownFailure() ? ", a known failure" : "") + "\n";
   for (std::size_t i = 0; i < result.findings.size(); ++i) out += printFinding(result.findings[i], i == 0, painter);
+  const std::vector<Issue> issues = issuesOf(result);
+  for (std::size_t i = 0; i < issues.size(); ++i)
+    addLine(out, i == 0 ? "stable id" : "", issues[i].fingerprint + "  " + issues[i].id);
+  for (std::size_t i = 0; i < result.known.size(); ++i) addLine(out, i == 0 ? "known" : "", describe(result.known[i]));
   addLine(out, "reason", result.reason);
   if (result.audit) addLine(out, "audit", auditLine(*result.audit));
   addLine(out, "golden", result.golden);
@@ -114,14 +132,18 @@ std::string printConsole(const SuiteResult& suite, const ConsoleStyle& style) {
   std::string out = painter.quiet(lines[0]) + "\n";
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const std::size_t mark = rows[i][0].size();
-    out += (suite.cases[i - 1].asExpected() ? painter.good(lines[i].substr(0, mark))
-                                            : painter.bad(lines[i].substr(0, mark))) +
+    const CaseResult& each = suite.cases[i - 1];
+    const std::string text = lines[i].substr(0, mark);
+    out += (each.asExpected()       ? painter.good(text)
+            : each.isKnownFailure() ? text
+                                    : painter.bad(text)) +
            lines[i].substr(mark) + "\n";
   }
   for (const CaseResult& each : suite.cases)
     if (worthTelling(each)) out += "\n" + printCase(each, style);
+  out += knownLines(suite, painter);
   const std::string summary = summaryLine(suite) + " in " + formatSeconds(suite.seconds);
-  out += "\n" + (allAsExpected(suite) ? painter.good(summary) : painter.bad(summary)) + "\n";
+  out += "\n" + (isGreen(suite) ? painter.good(summary) : painter.bad(summary)) + "\n";
   if (!suite.folder.empty()) out += "report: " + suite.folder + "\n";
   return out;
 }

@@ -1,10 +1,21 @@
+#include <cmath>
+#include <cstdio>
+
+#include "base/text.h"
+#include "reports/issue.h"
+#include "reports/known_failures.h"
 #include "reports/layout.h"
 #include "reports/printers.h"
 
 namespace redraft::reports {
 namespace {
 
-std::string seconds(double value) { return formatNumber(value, 6); }
+/// Never with an exponent, which readers of the format refuse.
+std::string seconds(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.3f", std::isfinite(value) && value > 0 ? value : 0.0);
+  return text;
+}
 
 std::string attribute(const char* name, const std::string& value) {
   return std::string(" ") + name + "=\"" + escapeXml(value) + "\"";
@@ -14,6 +25,7 @@ enum class Kind { kSuccess, kFailure, kError, kSkipped };
 
 Kind kindOf(const CaseResult& result) {
   if (result.asExpected()) return Kind::kSuccess;
+  if (result.isKnownFailure()) return Kind::kSkipped;
   switch (result.verdict) {
     case Verdict::kSkipped:
       return Kind::kSkipped;
@@ -26,13 +38,23 @@ Kind kindOf(const CaseResult& result) {
 }
 
 std::string messageOf(const CaseResult& result) {
-  std::string message = std::string(enumName(result.verdict)) + ", expected " + enumName(result.expected.verdict);
-  if (!result.expected.finding.empty()) message += " " + result.expected.finding;
+  std::string message = verdictText(result);
   if (!result.findings.empty())
     message += ": " + result.findings.front().id + ": " + result.findings.front().title;
   else if (!result.reason.empty())
     message += ": " + result.reason;
-  return message;
+  if (!result.isKnownFailure()) return message;
+  std::vector<std::string> entries;
+  for (const KnownFailure& entry : result.known) entries.push_back(describe(entry));
+  return "known failure: " + join(entries, "; ") + ": " + message;
+}
+
+/// A suite that fails for an entry alone must not look green.
+std::string expiredCase(const KnownFailureUse& use) {
+  const std::string name = use.entry.scenario + " " + use.entry.finding + use.entry.fingerprint;
+  return "  <testcase" + attribute("name", name) + attribute("classname", "redraft.known-failures") +
+         attribute("time", seconds(0)) + ">\n    <failure" + attribute("message", problemOf(use)) +
+         attribute("type", "known-failures/expired") + "/>\n  </testcase>\n";
 }
 
 std::string testCase(const CaseResult& result) {
@@ -68,8 +90,15 @@ std::string printJunit(const SuiteResult& suite) {
     ++counts[kindOf(each)];
     cases += testCase(each);
   }
+  std::size_t expired = 0;
+  for (const KnownFailureUse& use : suite.known) {
+    if (use.state != KnownState::kExpired) continue;
+    ++expired;
+    ++counts[Kind::kFailure];
+    cases += expiredCase(use);
+  }
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite" + attribute("name", "redraft") +
-         attribute("tests", std::to_string(suite.cases.size())) +
+         attribute("tests", std::to_string(suite.cases.size() + expired)) +
          attribute("failures", std::to_string(counts[Kind::kFailure])) +
          attribute("errors", std::to_string(counts[Kind::kError])) +
          attribute("skipped", std::to_string(counts[Kind::kSkipped])) + attribute("time", seconds(suite.seconds)) +

@@ -1,6 +1,7 @@
 #include "reports/layout.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 
@@ -115,6 +116,19 @@ std::string escapeXml(std::string_view text) {
       out += sequence;
   }
   return out;
+}
+
+std::string uriOfPath(std::string_view path) {
+  constexpr std::string_view kPlain = "/-._~";
+  std::string uri = path.starts_with('/') ? "file://" : "";
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = (byte < 0x80 && std::isalnum(byte) != 0) || kPlain.find(c) != std::string_view::npos;
+    char escaped[4];
+    std::snprintf(escaped, sizeof escaped, "%%%02X", byte);
+    uri += plain ? std::string(1, c) : escaped;
+  }
+  return uri;
 }
 
 std::string escapeMarkdown(std::string_view text) {

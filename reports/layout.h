@@ -25,6 +25,8 @@ std::vector<std::string> alignColumns(const std::vector<std::vector<std::string>
 
 /// For XML text and attributes; bytes that XML 1.0 forbids become U+FFFD.
 std::string escapeXml(std::string_view text);
+/// A path as a URI reference (RFC 3986): an absolute one with the scheme file, others relative.
+std::string uriOfPath(std::string_view path);
 /// For a cell of a Markdown table.
 std::string escapeMarkdown(std::string_view text);
 

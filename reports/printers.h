@@ -1,9 +1,10 @@
 #pragma once
 // The printers. Each is a pure function from the result model to text; adding one is adding a function here, a file
-// beside this one, and a row in kFilePrinters. An HTML printer would be that too.
+// beside this one, and a row in kFormats. An HTML printer would be that too.
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "reports/result.h"
 
@@ -24,19 +25,40 @@ std::string printCase(const CaseResult& result, const ConsoleStyle& style = {});
 std::string printJson(const SuiteResult& suite);
 
 /// JUnit XML, one test case a scenario: as expected is a success, an unexpected verdict a failure, a case that could
-/// not run or has not ended an error, SKIPPED skipped. system-out holds what the console shows.
+/// not run or has not ended an error, SKIPPED and a known failure skipped. Each entry of the known failures that has
+/// expired is a failed test case more. system-out holds what the console shows.
 std::string printJunit(const SuiteResult& suite);
 
 /// A summary for a pull request or a step summary: at most 900 KiB, because some hosts drop a larger one whole.
 std::string printMarkdown(const SuiteResult& suite);
 
-/// The files that every suite leaves in its folder.
-struct FilePrinter {
-  const char* file;
+/// SARIF 2.1.0: a result for each issue (reports/issue.h).
+std::string printSarif(const SuiteResult& suite);
+
+/// GitLab's code-quality report, likewise.
+std::string printCodeQuality(const SuiteResult& suite);
+
+inline constexpr std::size_t kMaxAnnotations = 10;
+
+/// GitHub's annotations, the worst first, at most kMaxAnnotations lines; the last then says how many more there are.
+std::string printAnnotations(const SuiteResult& suite);
+
+/// Google Benchmark's JSON: the time a token, of each role of the cases that passed.
+std::string printBenchmark(const SuiteResult& suite);
+
+/// `redraft run --format NAME[=FILE]`.
+struct Format {
+  const char* name;
+  const char* file;  // that every suite leaves in its folder; "": only where it is asked for
   std::string (*print)(const SuiteResult&);
 };
-inline constexpr FilePrinter kFilePrinters[] = {
-    {"report.json", printJson}, {"junit.xml", printJunit}, {"summary.md", printMarkdown}};
+inline constexpr Format kFormats[] = {{"json", "report.json", printJson},        {"junit", "junit.xml", printJunit},
+                                      {"markdown", "summary.md", printMarkdown}, {"sarif", "", printSarif},
+                                      {"gitlab", "", printCodeQuality},          {"github", "", printAnnotations},
+                                      {"benchmark", "", printBenchmark}};
+
+/// nullptr: there is none of that name.
+const Format* findFormat(std::string_view name);
 
 /// Reads a report that printJson wrote. Throws Error(kBadInput).
 SuiteResult loadReport(const std::string& path);

@@ -10,11 +10,20 @@ bool CaseResult::asExpected() const {
   return !findings.empty() && findings.front().id == expected.finding;
 }
 
-bool allAsExpected(const SuiteResult& suite, bool allowSkipped) {
+const char* markOf(const CaseResult& result) {
+  return result.asExpected() ? "ok" : result.isKnownFailure() ? "known" : "NOT";
+}
+
+bool isGreen(const SuiteResult& suite, const Allowances& allowances) {
   const auto fine = [&](const CaseResult& each) {
-    return each.asExpected() || (allowSkipped && each.verdict == Verdict::kSkipped);
+    return each.asExpected() || each.isKnownFailure() || (allowances.skipped && each.verdict == Verdict::kSkipped);
   };
-  return suite.complete && std::all_of(suite.cases.begin(), suite.cases.end(), fine);
+  const auto holds = [&](const KnownFailureUse& each) {
+    const bool stale = each.state == KnownState::kPasses || each.state == KnownState::kUnmatched;
+    return each.state != KnownState::kExpired && (allowances.staleKnown || !stale);
+  };
+  return suite.complete && std::all_of(suite.cases.begin(), suite.cases.end(), fine) &&
+         std::all_of(suite.known.begin(), suite.known.end(), holds);
 }
 
 std::string auditLine(const AuditSummary& audit) {
@@ -37,17 +46,22 @@ std::string auditCell(const std::optional<AuditSummary>& audit) {
 
 std::string summaryLine(const SuiteResult& suite) {
   std::map<Verdict, int> counts;
-  int expected = 0, skipped = 0;
+  int expected = 0, known = 0, skipped = 0, other = 0;
   for (const CaseResult& each : suite.cases) {
     ++counts[each.verdict];
-    expected += each.asExpected() ? 1 : 0;
-    skipped += !each.asExpected() && each.verdict == Verdict::kSkipped ? 1 : 0;
+    if (each.asExpected())
+      ++expected;
+    else if (each.isKnownFailure())
+      ++known;
+    else
+      ++(each.verdict == Verdict::kSkipped ? skipped : other);
   }
   std::vector<std::string> parts;
   for (const auto& [verdict, count] : counts) parts.push_back(std::to_string(count) + " " + enumName(verdict));
-  const int total = static_cast<int>(suite.cases.size()), other = total - expected - skipped;
+  const std::size_t total = suite.cases.size();
   std::string line = std::to_string(total) + (total == 1 ? " case: " : " cases: ") + std::to_string(expected) +
                      " as expected (" + join(parts, ", ") + ")";
+  if (known != 0) line += ", " + std::to_string(known) + (known == 1 ? " known failure" : " known failures");
   if (skipped != 0) line += ", " + std::to_string(skipped) + " skipped";
   if (other != 0) line += ", " + std::to_string(other) + " not";
   return line;

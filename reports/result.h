@@ -22,6 +22,10 @@ enum class Verdict { kPassed, kFailed, kCrashed, kHung, kIncomparable, kSkipped,
 /// ended before it wrote one.
 enum class AuditOutcome { kClean, kFound, kInvalid, kAbsent };
 
+/// What became of an entry of the known failures. Matched: it covers something of this suite. Passes: its scenarios
+/// ran, and all were as expected. Unmatched: they ran, and failed otherwise. Not run: this suite has none of them.
+enum class KnownState { kMatched, kPasses, kUnmatched, kNotRun, kExpired };
+
 }  // namespace redraft::reports
 
 template <>
@@ -31,6 +35,16 @@ struct redraft::NameTable<redraft::reports::AuditOutcome> {
                                                                {Outcome::kFound, "found"},
                                                                {Outcome::kInvalid, "invalid"},
                                                                {Outcome::kAbsent, "absent"}};
+};
+
+template <>
+struct redraft::NameTable<redraft::reports::KnownState> {
+  using State = reports::KnownState;
+  static constexpr std::pair<State, const char*> kNames[] = {{State::kMatched, "matched"},
+                                                             {State::kPasses, "passes"},
+                                                             {State::kUnmatched, "unmatched"},
+                                                             {State::kNotRun, "not run"},
+                                                             {State::kExpired, "expired"}};
 };
 
 template <>
@@ -164,9 +178,40 @@ struct Figures {
   }
 };
 
+/// An entry of the known failures (docs/ci.md).
+struct KnownFailure {
+  std::string scenario;     // a whole name or a glob; '*' crosses '/'
+  std::string finding;      // id; or
+  std::string fingerprint;  // of one finding
+  std::string owner, reason;
+  std::string expires;  // "2026-12-31": the last day on which it holds
+  bool operator==(const KnownFailure&) const = default;
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("scenario", scenario);
+    visit.unless("finding", finding, "");
+    visit.unless("fingerprint", fingerprint, "");
+    visit("owner", owner);
+    visit("reason", reason);
+    visit("expires", expires);
+  }
+};
+
+struct KnownFailureUse {
+  KnownFailure entry;
+  KnownState state = KnownState::kNotRun;
+  bool operator==(const KnownFailureUse&) const = default;
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("entry", entry);
+    visit("state", state);
+  }
+};
+
 struct CaseResult {
   std::string schema = kCaseSchema;
   std::string name, description;
+  std::string source;  // the scenario's file, relative to the working folder where it is below it; "": none known
   Verdict verdict = Verdict::kAborted;
   Expectation expected;
   std::string reason;  // why the verdict is not PASSED or FAILED: what ended the child, what the golden lacks
@@ -177,15 +222,18 @@ struct CaseResult {
   std::string runFolder, replay;      // the command that runs it again
   std::string digest;                 // over everything that has to come back bit for bit; "": the record is not whole
   Figures figures;
+  std::vector<KnownFailure> known;  // that cover all that is wrong with it; empty: it is no known failure
 
   /// Verdict and first finding are those of the scenario.
   bool asExpected() const;
+  bool isKnownFailure() const { return !asExpected() && !known.empty(); }
 
   template <class Visitor>
   void fields(Visitor& visit) {
     visit("schema", schema);
     visit("name", name);
     visit("description", description);
+    visit.unless("source", source, "");
     visit("verdict", verdict);
     visit("expected", expected);
     visit.unless("reason", reason, "");
@@ -197,6 +245,7 @@ struct CaseResult {
     visit("replay", replay);
     visit.unless("digest", digest, "");
     visit("figures", figures);
+    visit.unless("known_failures", known, std::vector<KnownFailure>());
   }
 };
 
@@ -206,6 +255,8 @@ struct SuiteResult {
   double seconds = 0;
   bool complete = false;          // every planned case has ended
   std::vector<CaseResult> cases;  // in the order of the plan; not yet ended: ABORTED
+  std::string knownFile;          // the list of known failures; "": none
+  std::vector<KnownFailureUse> known;
   template <class Visitor>
   void fields(Visitor& visit) {
     visit("schema", schema);
@@ -216,13 +267,25 @@ struct SuiteResult {
     visit("seconds", seconds);
     visit("complete", complete);
     visit("cases", cases);
+    visit.unless("known_failures_file", knownFile, "");
+    visit.unless("known_failures", known, std::vector<KnownFailureUse>());
   }
 };
 
-/// "24 cases: 18 as expected (11 PASSED, 7 FAILED, 5 SKIPPED, 1 HUNG), 5 skipped, 1 not".
+/// "24 cases: 17 as expected (11 PASSED, 7 FAILED, 5 SKIPPED, 1 HUNG), 1 known failure, 5 skipped, 1 not".
 std::string summaryLine(const SuiteResult& suite);
 
-/// Every case ended as its scenario expects; with `allowSkipped`, or this machine could not run it.
-bool allAsExpected(const SuiteResult& suite, bool allowSkipped = false);
+/// "ok", "NOT" or "known": how a table marks a case.
+const char* markOf(const CaseResult& result);
+
+/// What does not fail a suite.
+struct Allowances {
+  bool skipped = false;    // a case that this machine cannot run
+  bool staleKnown = true;  // an entry of the known failures that matched nothing or whose scenarios pass
+};
+
+/// Every case ended as its scenario expects, is a known failure, or is allowed; and no entry of the known failures has
+/// expired.
+bool isGreen(const SuiteResult& suite, const Allowances& allowances = {});
 
 }  // namespace redraft::reports

@@ -1,6 +1,7 @@
 #include "scenarios/cli/plan.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -77,6 +78,17 @@ std::vector<Scenario> selectScenarios(const std::vector<StoredScenario>& all, co
     if (filters.empty() || std::any_of(filters.begin(), filters.end(), hit)) selected.push_back(each.scenario);
   }
   return selected;
+}
+
+std::map<std::string, std::string> sourcesOf(const std::vector<StoredScenario>& all) {
+  const std::filesystem::path here = std::filesystem::current_path();
+  std::map<std::string, std::string> sources;
+  for (const StoredScenario& each : all) {
+    const std::filesystem::path file = std::filesystem::absolute(each.file).lexically_normal();
+    const std::string relative = file.lexically_relative(here).string();
+    sources[each.scenario.name] = relative.empty() || relative.starts_with("..") ? file.string() : relative;
+  }
+  return sources;
 }
 
 void moveTo(const std::string& backend, std::vector<Scenario>& scenarios) {

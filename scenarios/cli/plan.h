@@ -1,6 +1,7 @@
 #pragma once
 // From scenarios to what the harness runs.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ harness::CasePlan planOfRun(const std::string& folder);
 /// The scenarios that a filter selects: a whole name, or a glob where '*' crosses '/'. An empty list of filters selects
 /// all. Throws Error(kBadInput) when a filter selects nothing.
 std::vector<Scenario> selectScenarios(const std::vector<StoredScenario>& all, const std::vector<std::string>& filters);
+
+/// The file of each scenario, by its name, as reports show it: relative to the working folder where it is below it.
+std::map<std::string, std::string> sourcesOf(const std::vector<StoredScenario>& all);
 
 /// The same scenarios on another backend. Throws Error(kBadInput) naming one that cannot run there.
 void moveTo(const std::string& backend, std::vector<Scenario>& scenarios);

@@ -5,12 +5,14 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "harness/interrupt.h"
 #include "harness/suite.h"
 #include "reports/printers.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common.h"
 #include "scenarios/cli/plan.h"
+#include "scenarios/cli/report_outputs.h"
 
 namespace redraft::scenarios {
 namespace {
@@ -23,7 +25,10 @@ struct RunOptions {
   std::string token;
   std::string backend;  // "": each scenario's own
   std::string out = "runs";
+  std::vector<std::string> formats;  // NAME or NAME=FILE
   std::string junit, markdown;
+  std::string knownFailures;
+  bool strictKnown = false;
   bool keep = false;
   bool capture = true;
   bool json = false;
@@ -54,9 +59,7 @@ class RunCommand : public Command {
         ->check(CLI::IsMember({"sim", "cuda"}));
     app.add_flag("!--no-capture", options_.capture, "on cuda: do not capture what the devices do (no trace/)");
     app.add_option("--out", options_.out, "where run folders go")->type_name("DIR")->capture_default_str();
-    app.add_option("--junit", options_.junit, "write JUnit XML here too")->type_name("FILE");
-    app.add_option("--markdown", options_.markdown, "write the Markdown summary here too")->type_name("FILE");
-    app.add_flag("--json", options_.json, "one JSON document on standard output, everything else on standard error");
+    declareReports(app);
     app.add_flag("--allow-skipped", options_.allowSkipped, "exit 0 although this machine could not run every case");
     app.add_flag("--keep", options_.keep, "never remove this suite's folder (others go beyond 20 suites or 2 GiB)");
     places_.declareGoldens(app);
@@ -66,14 +69,21 @@ class RunCommand : public Command {
 
   int run() override {
     harness::installInterruptHandlers();
+    outputs_ = outputs();
     removeOldReports();
+    if (!options_.knownFailures.empty()) known_ = reports::loadKnownFailures(options_.knownFailures);
     const harness::Shard shard = harness::parseShard(options_.shard);
-    std::vector<Scenario> selected = selectScenarios(places_.loadScenarios(), options_.filters);
+    const std::vector<StoredScenario> all = places_.loadScenarios();
+    std::vector<Scenario> selected = selectScenarios(all, options_.filters);
     if (!options_.backend.empty()) moveTo(options_.backend, selected);
     if (!options_.token.empty()) selected = applyToken(selected, options_.token);
     if (options_.processes) shareOut(*options_.processes, selected);
     std::vector<harness::CasePlan> plans;
-    for (const Scenario& scenario : selected) plans.push_back(planOf(scenario));
+    const std::map<std::string, std::string> sources = sourcesOf(all);
+    for (const Scenario& scenario : selected) {
+      plans.push_back(planOf(scenario));
+      plans.back().source = sources.at(scenario.name);
+    }
     plans = harness::selectShard(plans, shard);
     const bool onGpus =
         std::any_of(selected.begin(), selected.end(), [](const Scenario& each) { return each.backend == "cuda"; });
@@ -82,12 +92,40 @@ class RunCommand : public Command {
   }
 
  private:
+  void declareReports(CLI::App& app) {
+    std::vector<std::string> names;
+    for (const reports::Format& format : reports::kFormats) names.emplace_back(format.name);
+    app.add_option("--format", options_.formats,
+                   "write the report as NAME (" + join(names, ", ") +
+                       ") to FILE, again as each case ends; without FILE on standard output, in place of the table "
+                       "(github: below it). May be given several times")
+        ->type_name("NAME[=FILE]")
+        ->take_all()
+        ->expected(1);
+    app.add_option("--junit", options_.junit, "--format junit=FILE")->type_name("FILE");
+    app.add_option("--markdown", options_.markdown, "--format markdown=FILE")->type_name("FILE");
+    app.add_flag("--json", options_.json, "--format json: one document, everything else goes to standard error");
+    app.add_option("--known-failures", options_.knownFailures,
+                   "failures that do not fail the suite until they expire (docs/ci.md)")
+        ->type_name("FILE");
+    app.add_flag("--strict-known-failures", options_.strictKnown,
+                 "exit 1 also for an entry that matched nothing although its scenarios ran");
+  }
+
+  ReportOutputs outputs() const {
+    std::vector<std::string> formats = options_.formats;
+    for (const auto& [name, file] : {std::pair{"junit=", options_.junit}, {"markdown=", options_.markdown}})
+      if (!file.empty()) formats.push_back(name + file);
+    if (options_.json) formats.emplace_back("json");
+    return outputsOf(formats);
+  }
+
   /// A report of an earlier run must not be taken for this one's, whatever happens from here on.
   void removeOldReports() const {
-    for (const std::string& file : {options_.junit, options_.markdown}) {
+    for (const harness::ReportFile& report : outputs_.files) {
       std::error_code error;
-      std::filesystem::remove(file, error);
-      if (error && !file.empty()) throw Error(ErrorKind::kEnvironment, file, "cannot be replaced: " + error.message());
+      std::filesystem::remove(report.path, error);
+      if (error) throw Error(ErrorKind::kEnvironment, report.path, "cannot be replaced: " + error.message());
     }
   }
 
@@ -96,7 +134,9 @@ class RunCommand : public Command {
     suite.out = options_.out;
     suite.jobs = options_.jobs;
     suite.keep = options_.keep;
-    suite.files = {options_.junit, options_.markdown};
+    suite.files = outputs_.files;
+    suite.knownFile = options_.knownFailures;
+    suite.known = known_;
     suite.cases = places_.caseOptions();
     if (!options_.capture) suite.cases.supervisor.options = {"--no-capture"};
     suite.terminal = errorIsTerminal();
@@ -104,12 +144,16 @@ class RunCommand : public Command {
   }
 
   int report(const reports::SuiteResult& suite) const {
-    printOut(options_.json ? reports::printJson(suite) : reports::printConsole(suite, {outputIsTerminal()}));
+    printOut(outputs_.document != nullptr ? outputs_.document->print(suite)
+                                          : reports::printConsole(suite, {outputIsTerminal()}));
+    if (outputs_.annotations) printOut(reports::printAnnotations(suite));
     if (harness::interrupted() != 0) return kExitInterrupted;
-    return reports::allAsExpected(suite, options_.allowSkipped) ? kExitAsExpected : kExitUnexpected;
+    return reports::isGreen(suite, {options_.allowSkipped, !options_.strictKnown}) ? kExitAsExpected : kExitUnexpected;
   }
 
   RunOptions options_;
+  ReportOutputs outputs_;
+  reports::KnownFailureList known_;
   CLI::Option* jobs_ = nullptr;
   Places places_;
 };
