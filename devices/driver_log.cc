@@ -102,12 +102,11 @@ class BoundedLog final : public DriverLog {
 
 const char* callKindName(CallKind kind) {
   constexpr std::array<const char*, kCallKinds> kNames = {
-      "context",       "set_current",   "module_load",    "module_unload", "library_load",
-      "stream_create", "event_record",  "event_wait",     "launch",        "copy",
-      "allocate",      "free",          "synchronize",    "peer_access",   "compile",
-      "cache_hit",     "cache_miss",    "library_unload", "function",      "stream_destroy",
-      "event_create",  "event_destroy", "event_elapsed",  "query",         "host_memory",
-      "race"};
+      "context",      "set_current",    "module_load",  "module_unload", "library_load",  "stream_create",
+      "event_record", "event_wait",     "launch",       "copy",          "allocate",      "free",
+      "synchronize",  "peer_access",    "compile",      "cache_hit",     "cache_miss",    "library_unload",
+      "function",     "stream_destroy", "event_create", "event_destroy", "event_elapsed", "query",
+      "host_memory",  "race",           "hand_off"};
   const auto index = static_cast<std::size_t>(kind);
   return index < kNames.size() ? kNames[index] : "unknown";
 }

@@ -42,8 +42,13 @@ enum class CallKind : std::uint8_t {
   kQuery,
   kHostMemory,
   kRace,
+  kHandOff,  // no call: one end of a hand-off between roles (devices/declarations.h); `object` is its number
 };
-constexpr int kCallKinds = static_cast<int>(CallKind::kRace) + 1;
+constexpr int kCallKinds = static_cast<int>(CallKind::kHandOff) + 1;
+
+/// `name` of a kHandOff record.
+inline constexpr const char* kHandOffGiven = "given";
+inline constexpr const char* kHandOffTaken = "taken";
 
 const char* callKindName(CallKind kind);
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "devices/declarations.h"
 #include "devices/host_mark.h"
 
 namespace redraft::model {
@@ -44,6 +45,11 @@ class Instrument {
   virtual void publish(devices::HostMark& mark) {}
   virtual void observe(const devices::HostMark& mark) {}
 
+  /// Where what a trace cannot show is declared (devices/declarations.h); null: nobody looks.
+  virtual devices::Declarations* declarations() { return nullptr; }
+
+  /// Whether the taker of a hand-off makes its stream wait for the giver's. Right: it does.
+  virtual bool waitsForHandOff() const { return true; }
   /// What an attention call passes to the kernel cache as its device. Right: the device of its tensors.
   virtual std::optional<int> kernelCallSiteDevice(int tensorDevice) const { return tensorDevice; }
   /// Device on which the block mask for tensors on `tensorDevice` is built. Right: the same.

@@ -1,6 +1,7 @@
 // A8: a declared hand-off whose consumer does not wait for its producer.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -42,16 +43,27 @@ class HappensBefore {
     std::size_t stream = 0;
     std::uint32_t operation = 0;
     Clock clock;
+    const TraceRecord* work = nullptr;  // null: the stream had none yet
   };
+  /// Of the newest work.
   const Position& newest() const { return newest_; }
+  /// Of the newest work on the record's stream.
+  Position newestOn(const TraceRecord& record) {
+    const std::size_t number = numberOf(keyOf(record));
+    const Clock& clock = clocks_[number];
+    return {number, number < clock.size() ? clock[number] : 0, clock, last_[number]};
+  }
 
- private:
   using StreamKey = std::tuple<std::int64_t, std::int32_t, std::int32_t>;  // process, context, stream
   StreamKey keyOf(const TraceRecord& record) const { return {index_.processOf(record), record.context, record.stream}; }
 
+ private:
   std::size_t numberOf(const StreamKey& key) {
     const auto [entry, added] = numbers_.try_emplace(key, numbers_.size());
-    if (added) clocks_.emplace_back();
+    if (added) {
+      clocks_.emplace_back();
+      last_.push_back(nullptr);
+    }
     return entry->second;
   }
   Clock& clockOf(const TraceRecord& record) { return clocks_[numberOf(keyOf(record))]; }
@@ -76,7 +88,9 @@ class HappensBefore {
     if (call != nullptr) join(clock, threads_[{index_.processOf(record), call->thread}]);
     joinNullStream(record, clock);
     if (clock.size() <= number) clock.resize(number + 1);
-    newest_ = {number, ++clock[number], clock};
+    const std::uint32_t operation = ++clock[number];
+    newest_ = {number, operation, clock, &record};
+    last_[number] = &record;
     clocks_[number] = std::move(clock);
   }
 
@@ -101,6 +115,7 @@ class HappensBefore {
   const TraceIndex& index_;
   std::map<StreamKey, std::size_t> numbers_;
   std::vector<Clock> clocks_;
+  std::vector<const TraceRecord*> last_;  // work of each
   std::map<std::pair<std::int64_t, std::int64_t>, Clock> threads_, recorded_;
   std::map<std::pair<std::int64_t, std::int32_t>, std::int32_t> nullStream_;
   std::map<StreamKey, bool> nonBlocking_;
@@ -115,7 +130,8 @@ std::int64_t issuedAt(const TraceIndex& index, const TraceRecord& record) {
 std::vector<const TraceRecord*> inOrderOfIssue(const TraceIndex& index) {
   std::vector<std::pair<std::int64_t, const TraceRecord*>> timed;
   for (const TraceRecord& record : index.trace().records)
-    if (isDeviceWork(record.kind) || record.kind == RecordKind::kEvent || record.kind == RecordKind::kSync)
+    if (isDeviceWork(record.kind) || record.kind == RecordKind::kEvent || record.kind == RecordKind::kSync ||
+        record.kind == RecordKind::kHandOff)
       timed.emplace_back(issuedAt(index, record), &record);
   std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<const TraceRecord*> records;
@@ -124,63 +140,109 @@ std::vector<const TraceRecord*> inOrderOfIssue(const TraceIndex& index) {
   return records;
 }
 
-struct HandOffEnds {
-  const TraceRecord* producer = nullptr;  // its last operation
-  HappensBefore::Position produced;
-  const TraceRecord* consumer = nullptr;  // its first
-  HappensBefore::Position consumed;
-};
-
-using HandOffKey = std::pair<std::int64_t, std::uint32_t>;
-
-std::map<HandOffKey, HandOffEnds> handOffs(const TraceIndex& index) {
-  std::map<HandOffKey, HandOffEnds> ends;
-  HappensBefore order(index);
-  for (const TraceRecord* record : inOrderOfIssue(index)) {
-    order.next(*record);
-    if (record->handoff == 0 || !isDeviceWork(record->kind)) continue;
-    HandOffEnds& of = ends[{index.processOf(*record), record->handoff}];
-    if (!record->has(kConsumer)) {
-      of.producer = record;
-      of.produced = order.newest();
-    } else if (of.consumer == nullptr) {
-      of.consumer = record;
-      of.consumed = order.newest();
+/// The hand-offs of a trace. An end is work that bears its number, or a declaration: the giver's stands for the newest
+/// work on its stream, the taker's for the first that its thread puts on its stream.
+class HandOffs {
+ public:
+  explicit HandOffs(const TraceIndex& index) : index_(index), order_(index) {
+    for (const TraceRecord* record : inOrderOfIssue(index)) {
+      order_.next(*record);
+      if (isDeviceWork(record->kind)) {
+        work(*record);
+      } else if (record->kind == RecordKind::kHandOff) {
+        declared(*record);
+      }
     }
   }
-  return ends;
-}
 
-void checkHandOff(std::uint32_t id, const HandOffEnds& of, CheckBuilder& check) {
-  if (of.consumer == nullptr || of.producer == nullptr) return;
-  const Clock& known = of.consumed.clock;
-  const bool ordered = of.produced.stream < known.size() && known[of.produced.stream] >= of.produced.operation;
-  if (ordered) return;
-  const bool racing = of.consumer->startNs < of.producer->endNs();
-  check.violation(*of.consumer, "hand-off " + std::to_string(id) + ": no wait between its producer (event " +
-                                    std::to_string(of.producer->index) + ") and this; " +
-                                    (racing ? "racing: it began before the producer ended"
-                                            : "latent: this time it began after the producer had ended"));
-}
+  void check(CheckBuilder& check) const {
+    for (const Use& use : uses_) {
+      const auto produced = produced_.find(use.handOff);
+      if (produced != produced_.end() && produced->second.work != nullptr) checkOrder(use, produced->second, check);
+    }
+  }
+
+  /// Why silence means nothing: no end that was declared can be told from other work. "": some can.
+  std::string problem() const {
+    if (given_ > 0 && std::none_of(produced_.begin(), produced_.end(),
+                                   [](const auto& entry) { return entry.second.work != nullptr; }))
+      return "hand-offs are declared on streams that no work is on";
+    if (taken_ > 0 && uses_.empty()) return "hand-offs are declared to be taken on streams that no work follows on";
+    return "";
+  }
+
+ private:
+  using Key = std::pair<std::int64_t, std::uint32_t>;  // process, number
+  struct Use {
+    Key handOff;
+    HappensBefore::Position position;
+  };
+
+  Key keyOf(const TraceRecord& end) const { return {index_.processOf(end), end.handoff}; }
+
+  void declared(const TraceRecord& end) {
+    if (!end.has(kConsumer)) {
+      ++given_;
+      produced_[keyOf(end)] = order_.newestOn(end);
+    } else {
+      ++taken_;
+      awaited_[{order_.keyOf(end), end.thread}].push_back(keyOf(end));
+    }
+  }
+
+  void work(const TraceRecord& record) {
+    if (record.handoff != 0 && !record.has(kConsumer)) produced_[keyOf(record)] = order_.newest();
+    if (record.handoff != 0 && record.has(kConsumer) && marked_.insert(keyOf(record)).second)
+      uses_.push_back({keyOf(record), order_.newest()});
+    const TraceRecord* call = index_.callOf(record);
+    const auto awaited = call == nullptr ? awaited_.end() : awaited_.find({order_.keyOf(record), call->thread});
+    if (awaited == awaited_.end()) return;
+    for (const Key& handOff : awaited->second) uses_.push_back({handOff, order_.newest()});
+    awaited_.erase(awaited);
+  }
+
+  void checkOrder(const Use& use, const HappensBefore::Position& produced, CheckBuilder& check) const {
+    const Clock& known = use.position.clock;
+    if (produced.stream < known.size() && known[produced.stream] >= produced.operation) return;
+    const TraceRecord &producer = *produced.work, &consumer = *use.position.work;
+    const std::string& role = index_.roleOf(producer);
+    const bool racing = consumer.startNs < producer.endNs();
+    check.violation(consumer, "hand-off " + std::to_string(use.handOff.second) + ": no wait between its producer (" +
+                                  (role.empty() ? "" : role + ", ") + "event " + std::to_string(producer.index) +
+                                  ") and this; " +
+                                  (racing ? "racing: it began before the producer ended"
+                                          : "latent: this time it began after the producer had ended"));
+  }
+
+  const TraceIndex& index_;
+  HappensBefore order_;
+  std::map<Key, HappensBefore::Position> produced_;
+  std::map<std::pair<HappensBefore::StreamKey, std::int64_t>, std::vector<Key>> awaited_;  // by stream and thread
+  std::set<Key> marked_;  // whose first consumer bears their number
+  std::vector<Use> uses_;
+  std::size_t given_ = 0, taken_ = 0;
+};
 
 }  // namespace
 
 TraceCheck checkMissingWait(const TraceIndex& index) {
   CheckBuilder check(index, "A8", "missing-wait", "what one role hands to another is waited for");
-  index.each(RecordKind::kRace,
-             [&](const TraceRecord& race) { check.violation(race, index.trace().text(race.detail)); });
   const auto& records = index.trace().records;
   const bool declared =
       std::any_of(records.begin(), records.end(), [](const TraceRecord& record) { return record.handoff != 0; });
-  if (!declared) {
-    return index.captured(RecordKind::kRace)
-               ? check.done()
-               : check.notComputable("the trace declares no hand-offs; what streams share undeclared cannot be seen");
+  const bool ordered = index.captured(RecordKind::kSync) && index.captured(RecordKind::kEvent);
+  std::string problem;
+  if (declared && ordered) {
+    const HandOffs handOffs(index);
+    handOffs.check(check);
+    problem = handOffs.problem();
   }
-  if (!index.captured(RecordKind::kSync) || !index.captured(RecordKind::kEvent))
-    return check.notComputable("the trace has no events and waits");
-  for (const auto& [key, ends] : handOffs(index)) checkHandOff(key.second, ends, check);
-  return check.done();
+  index.each(RecordKind::kRace,
+             [&](const TraceRecord& race) { check.violation(race, index.trace().text(race.detail)); });
+  if (declared && !ordered) return check.notComputable("the trace has no events and waits");
+  if (!declared && !index.captured(RecordKind::kHandOff) && !index.captured(RecordKind::kRace))
+    return check.notComputable("the trace declares no hand-offs; what streams share undeclared cannot be seen");
+  return problem.empty() ? check.done() : check.notComputable(problem);
 }
 
 }  // namespace redraft::harness

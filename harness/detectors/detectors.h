@@ -16,6 +16,7 @@ Findings detectTracingFlag(const Evidence& evidence, const Findings& before);
 Findings detectKernelCache(const Evidence& evidence, const Findings& before);
 Findings detectMaskOnOtherDevice(const Evidence& evidence, const Findings& before);
 Findings detectRecomputeOnOtherDevice(const Evidence& evidence, const Findings& before);
+Findings detectMissingWait(const Evidence& evidence, const Findings& before);  // in the trace: a cause, not a symptom
 Findings detectStreamRace(const Evidence& evidence, const Findings& before);
 Findings detectForeignAccess(const Evidence& evidence, const Findings& before);
 Findings detectReplicaDrift(const Evidence& evidence, const Findings& before);
@@ -31,20 +32,10 @@ struct DetectorRow {
   Findings (*detect)(const Evidence&, const Findings& before);
 };
 inline constexpr DetectorRow kDetectors[] = {
-    {detectTracingFlag},
-    {detectKernelCache},
-    {detectMaskOnOtherDevice},
-    {detectRecomputeOnOtherDevice},
-    {detectStreamRace},
-    {detectForeignAccess},
-    {detectReplicaDrift},
-    {detectStrayAllocation},
-    {detectGoldenMismatch},
-    {detectNoProgress},
-    {detectCrash},
-    {detectLostRank},
-    {detectOtherException},
-    {detectTraceViolations},
+    {detectTracingFlag},     {detectKernelCache},    {detectMaskOnOtherDevice}, {detectRecomputeOnOtherDevice},
+    {detectMissingWait},     {detectStreamRace},     {detectForeignAccess},     {detectReplicaDrift},
+    {detectStrayAllocation}, {detectGoldenMismatch}, {detectNoProgress},        {detectCrash},
+    {detectLostRank},        {detectOtherException}, {detectTraceViolations},
 };
 
 /// Adds to each finding of the events whether the trace shows the same: agrees, contradicts, or cannot tell.

@@ -1,5 +1,6 @@
 // What the audit of the run's trace found. The events' own findings come first: this one either shows the same from the
-// other side, or what no event shows.
+// other side, or what no event shows. A hand-off that is not waited for is different: races and numbers that differ
+// come of it, so it is named before them.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -86,11 +87,24 @@ reports::Finding findingOf(const Evidence& evidence, const TraceCheck& check) {
 
 }  // namespace
 
-Findings detectTraceViolations(const Evidence& evidence, const Findings&) {
+Findings detectMissingWait(const Evidence& evidence, const Findings&) {
+  if (!evidence.trace.audit) return {};
+  for (const TraceCheck& check : evidence.trace.audit->checks) {
+    const bool found = check.id == "A8" && check.state == AuditState::kFound;
+    if (found && check.violations.front().kind != recordKindName(RecordKind::kRace))
+      return {findingOf(evidence, check)};
+  }
+  return {};
+}
+
+Findings detectTraceViolations(const Evidence& evidence, const Findings& before) {
   Findings findings;
   if (!evidence.trace.audit) return findings;
-  for (const TraceCheck& check : evidence.trace.audit->checks)
-    if (check.state == AuditState::kFound) findings.push_back(findingOf(evidence, check));
+  for (const TraceCheck& check : evidence.trace.audit->checks) {
+    const auto named = [&](const reports::Finding& finding) { return finding.id == "affinity/" + check.name; };
+    if (check.state == AuditState::kFound && std::none_of(before.begin(), before.end(), named))
+      findings.push_back(findingOf(evidence, check));
+  }
   return findings;
 }
 

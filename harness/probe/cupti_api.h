@@ -16,13 +16,13 @@ namespace redraft::harness {
   X(cuptiActivitySetAttribute) X(cuptiActivityRegisterCallbacks) X(cuptiActivityEnable) X(cuptiActivityEnableAndDump) \
   X(cuptiActivityDisable) X(cuptiActivityEnableRuntimeApi) X(cuptiActivityEnableDriverApi) \
   X(cuptiActivityEnableAllSyncRecords) X(cuptiActivityFlushAll) X(cuptiActivityGetNumDroppedRecords) \
-  X(cuptiGetContextId) X(cuptiGetDeviceId)
-// Of the driver: to wait for all devices when a capture ends, and for its canaries. Names as cuda.h maps them to
+  X(cuptiGetContextId) X(cuptiGetDeviceId) X(cuptiGetStreamIdEx)
+// Of the driver: to wait for all devices when a capture ends, for its canaries, and for the context of a stream. Names as cuda.h maps them to
 // versioned symbols.
 #define REDRAFT_CUPTI_DRIVER_CALLS(X) \
   X(cuInit) X(cuDeviceGetCount) X(cuDeviceCanAccessPeer) X(cuCtxCreate) X(cuCtxDestroy) X(cuCtxPushCurrent) \
   X(cuCtxPopCurrent) X(cuCtxSetCurrent) X(cuCtxSynchronize) X(cuCtxEnablePeerAccess) X(cuMemAlloc) X(cuMemcpyHtoD) \
-  X(cuMemcpyPeer)
+  X(cuMemcpyPeer) X(cuStreamGetCtx) X(cuDevicePrimaryCtxRetain)
 // clang-format on
 
 struct CuptiApi {

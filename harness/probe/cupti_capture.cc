@@ -32,7 +32,7 @@ constexpr std::array kResourceCallbacks = {CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
 constexpr std::array kRecordKindsCaptured = {
     RecordKind::kKernel,   RecordKind::kCopy,       RecordKind::kPeerCopy, RecordKind::kSet,    RecordKind::kApi,
     RecordKind::kSync,     RecordKind::kEvent,      RecordKind::kContext,  RecordKind::kStream, RecordKind::kModule,
-    RecordKind::kFunction, RecordKind::kAllocation, RecordKind::kOverhead};
+    RecordKind::kFunction, RecordKind::kAllocation, RecordKind::kOverhead, RecordKind::kHandOff};
 
 constexpr std::uint64_t callKey(bool driver, std::uint32_t id) { return std::uint64_t{driver} << 32 | id; }
 
@@ -58,7 +58,8 @@ CuptiCapture::CuptiCapture(const CuptiApi& api, const CaptureHost& host, const C
       options_(options),
       pool_(options.bufferBytes, options.buffers),
       origins_(options.originSlots),
-      resources_(options.resources) {
+      resources_(options.resources),
+      declarations_(api_, host.currentOrigin) {
   trace_.files.emplace_back().path = "cupti";
   contexts_.reserve(64);
 }
@@ -251,7 +252,8 @@ Trace CuptiCapture::stop(StopMode mode) {
 }
 
 Trace CuptiCapture::takeTrace() {
-  dropped_ += pool_.failed() + resources_.lost() + refusedCallbacks_ + lateBuffers_ + (refused_.empty() ? 0 : 1);
+  dropped_ += pool_.failed() + resources_.lost() + declarations_.lost() + refusedCallbacks_ + lateBuffers_ +
+              (refused_.empty() ? 0 : 1);
   CaptureInfo& info = trace_.files.front().capture;
   info.source = "cupti";
   info.process = ::getpid();
@@ -261,7 +263,7 @@ Trace CuptiCapture::takeTrace() {
   const std::int64_t now = captureClockNs();
   addOverhead("Redraft Callbacks", now, now + cost.callbackNs, 0);  // all together
   trace_.records.back().detail = trace_.strings.intern(costText(cost));
-  CapturedRecords captured{std::move(trace_), resources_.take(), 0};
+  CapturedRecords captured{std::move(trace_), resources_.take(), declarations_.take(), 0};
   joinRecords(captured, host_.roleName, stackText);
   for (const TraceRecord& record : captured.trace.records)
     if (record.device >= 0) captured.trace.files.front().deviceNames.try_emplace(record.device, "GPU");

@@ -20,6 +20,7 @@
 #include "harness/probe/buffer_pool.h"
 #include "harness/probe/cupti_api.h"
 #include "harness/probe/cupti_records.h"
+#include "harness/probe/declaration_log.h"
 #include "harness/probe/device_capture.h"
 #include "harness/probe/origin_table.h"
 #include "harness/probe/resource_log.h"
@@ -38,6 +39,7 @@ class CuptiCapture {
   bool resume(std::string& error);
   Trace stop(StopMode mode);
   CaptureCost cost() const;
+  DeclarationLog& declarations() { return declarations_; }
 
  private:
   /// A call of the runtime or driver API that is recorded.
@@ -91,6 +93,7 @@ class CuptiCapture {
   BufferPool pool_;
   OriginTable origins_;
   ResourceLog resources_;
+  DeclarationLog declarations_;
   std::atomic<bool> stopped_{false}, paused_{false};
   std::atomic<std::int64_t> sampledCallbacks_{0}, sampledNs_{0}, refusedCallbacks_{0}, lateBuffers_{0};
   std::mutex contextMutex_;

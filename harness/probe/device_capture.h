@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "devices/declarations.h"
 #include "devices/origin.h"
 #include "harness/trace/trace.h"
 
@@ -47,11 +48,10 @@ struct CanaryPlan {
   std::string missing;               // why not all were, or ""
 };
 
-/// A running capture. Every thread may call.
-class DeviceCapture {
+/// A running capture. Every thread may call. What is declared is in its trace; a stream that CUPTI does not know counts
+/// as a lost record.
+class DeviceCapture : public devices::Declarations {
  public:
-  virtual ~DeviceCapture() = default;
-
   /// Makes a context of its own on device 0, copies on its null stream, and where a second device can be reached
   /// directly, copies between two such contexts; then destroys them. Takes some tenths of a second.
   virtual CanaryPlan plantCanaries() = 0;

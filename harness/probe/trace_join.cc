@@ -20,6 +20,7 @@ class Joiner {
     indexCalls();
     addContexts();
     addCode();
+    addHandOffs();
     for (TraceRecord& record : trace_.records) complete(record);
     addStreamStacks();
     finish();
@@ -124,6 +125,28 @@ class Joiner {
       record.object = event.object;
       record.context = event.context;
       fillFrom(record, event);
+      trace_.records.push_back(record);
+    }
+  }
+
+  void addHandOffs() {
+    std::map<std::int32_t, std::int32_t> nullStreams;  // by context
+    for (const TraceRecord& record : trace_.records)
+      if (record.kind == RecordKind::kContext) nullStreams[record.context] = record.stream;
+    for (const DeclaredEnd& end : captured_.ends) {
+      TraceRecord record;
+      record.kind = RecordKind::kHandOff;
+      record.name = text(end.taken ? devices::kHandOffTaken : devices::kHandOffGiven);
+      record.flags = end.taken ? kConsumer : 0;
+      record.handoff = end.handOff;
+      record.startNs = end.timeNs;
+      record.thread = end.thread;
+      record.device = end.device;
+      record.context = end.context;
+      const auto null = nullStreams.find(end.context);
+      record.stream = end.stream < 0 && null != nullStreams.end() ? null->second : end.stream;
+      record.bytes = end.bytes;
+      fillOrigin(record, end.origin);
       trace_.records.push_back(record);
     }
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/probe/declaration_log.h"
 #include "harness/probe/resource_log.h"
 #include "harness/trace/trace.h"
 
@@ -14,6 +15,7 @@ namespace redraft::harness {
 struct CapturedRecords {
   Trace trace;  // one file, with its capture; records in any order
   std::vector<ResourceEvent> resources;
+  std::vector<DeclaredEnd> ends;
   std::int64_t nestedCalls = 0;  // out: driver calls that the runtime made, left out
 };
 
@@ -25,6 +27,7 @@ struct CapturedRecords {
 /// them;
 /// - device of a stream, a wait and an event: their context's;
 /// - time and thread of events, streams and waits: their call's; role, step and phase of anything without: its call's;
+/// - ends of hand-offs become records, on their context's null stream where they name none;
 /// - threads are named by the first role that called on them.
 /// Records are ordered by time and numbered. `stackOf` gives an event's stack as text.
 void joinRecords(CapturedRecords& captured, const std::function<std::string(devices::RoleId)>& roleName,

@@ -100,7 +100,7 @@ class Builder {
     file.capture = {"sim", process, dropped, {}, {}};
     for (const RecordKind kind : {RecordKind::kKernel, RecordKind::kCopy, RecordKind::kPeerCopy, RecordKind::kApi,
                                   RecordKind::kSync, RecordKind::kEvent, RecordKind::kContext, RecordKind::kStream,
-                                  RecordKind::kModule, RecordKind::kFunction, RecordKind::kRace})
+                                  RecordKind::kModule, RecordKind::kFunction, RecordKind::kRace, RecordKind::kHandOff})
       file.capture.kinds.emplace_back(recordKindName(kind));
     begin_ = records.empty() ? 0 : records.front().nanos;
     for (const LogRecord& record : records) begin_ = std::min(begin_, record.nanos);
@@ -108,6 +108,7 @@ class Builder {
 
   void add(const LogRecord& call) {
     if (call.kind == CallKind::kRace) return addRace(call);
+    if (call.kind == CallKind::kHandOff) return addHandOff(call);
     const char* name = apiName(call);
     if (name == nullptr) return;
     TraceRecord api = common(call);
@@ -161,6 +162,17 @@ class Builder {
     trace_.records.push_back(record);
   }
 
+  void addHandOff(const LogRecord& end) {
+    TraceRecord record = common(end);
+    record.kind = RecordKind::kHandOff;
+    record.name = text(end.name);
+    record.flags = end.name == devices::kHandOffTaken ? kConsumer : 0;
+    record.handoff = static_cast<std::uint32_t>(end.object);
+    record.bytes = end.bytes;
+    record.correlation = -1;
+    trace_.records.push_back(record);
+  }
+
   void addEffect(const LogRecord& call) {
     TraceRecord record = common(call);
     record.name = text(call.name);
@@ -186,6 +198,7 @@ class Builder {
         context(call, record);
         break;
       case CallKind::kStreamCreate:
+        record.flags = kNonBlocking;  // as the driver interface makes them
         of(record, RecordKind::kStream, "stream");
         break;
       case CallKind::kModuleLoad:
@@ -267,7 +280,8 @@ class Builder {
 
 void DriverTraceRecorder::add(const LogRecord& record) {
   const bool succeeded = record.status == devices::Status::kSuccess;
-  if (record.kind != CallKind::kRace && apiName(record) == nullptr) return;
+  const bool ofCheck = record.kind == CallKind::kRace || record.kind == CallKind::kHandOff;
+  if (!ofCheck && apiName(record) == nullptr) return;
   if (succeeded &&
       (record.kind == CallKind::kSetCurrent || record.kind == CallKind::kAllocate || record.kind == CallKind::kFree))
     return;

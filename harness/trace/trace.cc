@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<const char*, kRecordKinds> kKindNames = {
     "kernel", "copy",   "peer_copy", "set",        "api",        "sync",     "event", "context",
-    "stream", "module", "function",  "allocation", "annotation", "overhead", "race"};
+    "stream", "module", "function",  "allocation", "annotation", "overhead", "race",  "hand_off"};
 
 }  // namespace
 

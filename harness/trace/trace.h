@@ -51,9 +51,10 @@ enum class RecordKind : std::uint8_t {
   kAllocation,  // of device memory, `bytes` < 0 when freed
   kAnnotation,  // a range of a thread, as ProfilerStep#7
   kOverhead,
-  kRace,  // two streams used one range with no order between them (the simulator's check)
+  kRace,     // two streams used one range with no order between them (the simulator's check)
+  kHandOff,  // declared by the program: `thread` gave what is on `stream` by then, or takes what it puts there next
 };
-inline constexpr int kRecordKinds = static_cast<int>(RecordKind::kRace) + 1;
+inline constexpr int kRecordKinds = static_cast<int>(RecordKind::kHandOff) + 1;
 
 const char* recordKindName(RecordKind kind);
 std::optional<RecordKind> recordKindFromName(std::string_view name);
@@ -81,7 +82,7 @@ struct TraceRecord {
   std::uint64_t object = 0;       // event, address, module
   std::uint64_t place = 0;        // byte offset in its file; in a compact file, the number of the record
   std::uint32_t index = 0;        // of the event in its file
-  std::uint32_t handoff = 0;      // of the hand-off that it is an end of
+  std::uint32_t handoff = 0;      // of the hand-off that it is, or declares, an end of
   StringId name = 0, role = 0, phase = 0, detail = 0;
   std::int32_t step = -1;
   std::int32_t device = -1, context = -1, stream = -1;

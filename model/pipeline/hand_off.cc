@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "model/device_copy.h"
+#include "model/instrument.h"
 
 namespace redraft::model {
 
@@ -20,6 +21,16 @@ void release(const std::vector<at::Tensor>* tensors) {
   if (!leak) delete tensors;
 }
 
+std::int64_t bytesOf(const std::vector<at::Tensor>& tensors) {
+  std::int64_t bytes = 0;
+  for (const at::Tensor& tensor : tensors) bytes += static_cast<std::int64_t>(tensor.nbytes());
+  return bytes;
+}
+
+devices::StreamPlace placeOf(const c10::impl::VirtualGuardImpl& guard, c10::Stream stream) {
+  return {stream.device_index(), guard.getStreamNativeHandle(stream)};
+}
+
 }  // namespace
 
 HandOff::HandOff(std::vector<at::Tensor> tensors) {
@@ -28,18 +39,30 @@ HandOff::HandOff(std::vector<at::Tensor> tensors) {
   const at::Device device = tensors_->front().device();
   for (const at::Tensor& tensor : *tensors_) REDRAFT_CHECK(tensor.device() == device, "a hand-off is from one device");
   if (device.is_cpu()) return;
-  const c10::DeviceGuard guard(device);
+  const c10::DeviceGuard current(device);
+  const c10::impl::VirtualGuardImpl guard(device.type());
+  const c10::Stream stream = guard.getStream(device);
+  if (devices::Declarations* const seen = instrument().declarations())
+    number_ = seen->given(placeOf(guard, stream), bytesOf(*tensors_));
   ready_ = std::make_shared<c10::Event>(device.type());
-  ready_->record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
+  ready_->record(stream);
 }
 
 void HandOff::acquire(at::Device device) const {
   if (ready_ == nullptr || device.is_cpu()) return;
   const c10::impl::VirtualGuardImpl guard(device.type());
   const c10::Stream stream = guard.getStream(device);
-  ready_->block(stream);
-  // A staged copy leaves from the giver's device, on this thread's stream there.
-  if (stagedCopies()) ready_->block(guard.getStream(tensors_->front().device()));
+  const at::Device from = tensors_->front().device();
+  const c10::Stream leaving = guard.getStream(from);  // a copy between devices is on this thread's stream there
+  if (devices::Declarations* const seen = number_ == 0 ? nullptr : instrument().declarations()) {
+    seen->taken(number_, placeOf(guard, stream), bytesOf(*tensors_));
+    if (leaving != stream) seen->taken(number_, placeOf(guard, leaving), bytesOf(*tensors_));
+  }
+  if (instrument().waitsForHandOff()) {
+    ready_->block(stream);
+    // A direct copy waits for the taker's stream too; a staged one does not.
+    if (stagedCopies()) ready_->block(leaving);
+  }
   for (const at::Tensor& tensor : *tensors_) guard.recordDataPtrOnStream(tensor.storage().data_ptr(), stream);
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 // Tensors on their way from one role to another. The giver's stream records an event behind them; the taker's stream
-// waits for it and copies. On devices without streams (the CPU) there is nothing to wait for.
+// waits for it and copies. Both ends are declared (Instrument::declarations), so that a trace shows a wait that is
+// missing. On devices without streams (the CPU) there is nothing to wait for.
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Event.h>
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -28,6 +30,7 @@ class HandOff {
  private:
   std::shared_ptr<const std::vector<at::Tensor>> tensors_;  // null: an empty hand-off
   std::shared_ptr<c10::Event> ready_;
+  std::uint32_t number_ = 0;  // as declared; 0: nobody looks
 };
 
 }  // namespace redraft::model

@@ -6,6 +6,7 @@
 #include "scenarios/faults/fault.h"
 #include "scenarios/faults/host_sync_fault.h"
 #include "scenarios/faults/kernel_cache_faults.h"
+#include "scenarios/faults/missing_wait_fault.h"
 #include "scenarios/faults/process_faults.h"
 #include "scenarios/faults/tracing_flag_fault.h"
 #include "scenarios/faults/wrong_device_faults.h"
@@ -30,6 +31,7 @@ const std::map<std::string, Maker>& makers() {
       {"slow", makeSlow},
       {"throw", makeThrow},
       {"host-sync", makeHostSync},
+      {"missing-wait", makeMissingWait},
   };
   return kMakers;
 }

@@ -182,6 +182,8 @@ void RunEvents::observe(const devices::HostMark& mark) {
   if (driver_ != nullptr) driver_->observe(mark);
 }
 
+bool RunEvents::waitsForHandOff() const { return fault_.waitsForHandOff(); }
+
 std::optional<int> RunEvents::kernelCallSiteDevice(int tensorDevice) const {
   return fault_.kernelCallSiteDevice(tensorDevice);
 }

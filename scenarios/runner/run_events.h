@@ -45,6 +45,9 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
   /// Called when the first drafter of this process has done a step, on its thread.
   void setStepHook(std::function<void(std::int64_t step)> hook) { stepHook_ = std::move(hook); }
 
+  /// Where hand-offs are declared; outlives the run's threads. Null: nowhere.
+  void setDeclarations(devices::Declarations* declarations) { declarations_ = declarations; }
+
   /// Sinks of the driver's log and of the kernel cache.
   void driverCall(const devices::LogRecord& record);
   void cacheEvent(devices::CacheEvent event, const devices::CacheRequest& request);
@@ -53,6 +56,8 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
   void syncPoint(model::SyncPoint point, std::int64_t object) override;
   void publish(devices::HostMark& mark) override;
   void observe(const devices::HostMark& mark) override;
+  devices::Declarations* declarations() override { return declarations_; }
+  bool waitsForHandOff() const override;
   std::optional<int> kernelCallSiteDevice(int tensorDevice) const override;
   int blockMaskDevice(int tensorDevice) const override;
   int recomputeDevice(int forwardDevice) const override;
@@ -73,6 +78,7 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
   Rank rank_;
   std::atomic<std::int64_t> steps_{0};
   devices::SimDriver* const driver_;
+  devices::Declarations* declarations_ = nullptr;
   std::function<void(std::int64_t)> stepHook_;
 };
 

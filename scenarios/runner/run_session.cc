@@ -69,6 +69,7 @@ class Session {
         materials_(loadMaterials(scenario, options.folder, backend)),
         monitor_(std::chrono::milliseconds(static_cast<std::int64_t>(2000 * scenario.limits.hangSeconds))),
         cache_(driver_, backend.compiler()),
+        declarations_(driver_),
         fault_(std::move(fault)),
         capture_(std::move(capture)) {
     configureCache(cache_, scenario.kernelCache);
@@ -105,6 +106,10 @@ class Session {
       events_->cacheEvent(event, request);
     });
     if (capture_) events_->setStepHook([this](std::int64_t step) { capture_->flush(step); });
+    if (capture_)
+      events_->setDeclarations(&capture_->capture());
+    else if (backend_.logsAll())
+      events_->setDeclarations(&declarations_);
     const bool completed = train();
     if (capture_) writeCapture(*capture_, options_, completed);
     if (backend_.logsAll())
@@ -154,6 +159,7 @@ class Session {
   Materials materials_;
   model::RunMonitor monitor_;
   devices::KernelCache cache_;
+  devices::LogDeclarations declarations_;  // where the trace is made of the driver's log
   std::unique_ptr<Fault> fault_;
   std::unique_ptr<harness::CapturedRun> capture_;  // null on simulated devices: recorder_ has their trace
   std::optional<model::RunCheckpoint> from_;

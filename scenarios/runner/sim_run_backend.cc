@@ -33,7 +33,7 @@ class SimRunBackend final : public RunBackend {
   at::Device device(int logical) const override { return model::simDevice(placement().device(logical)); }
   devices::KernelCache::Compiler compiler() override { return model::compileAttention; }
   RunClasses classes() const override { return {cpuNumericsClass("sim", threads_), {}}; }
-  bool ownStreams() const override { return false; }
+  bool ownStreams() const override { return true; }
   bool logsAll() const override { return true; }
 
   void setPeerAccess() override {

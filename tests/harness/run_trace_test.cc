@@ -127,11 +127,28 @@ TEST(RunTraceTest, ARaceOfTheEventsIsHeldAgainstTheMissingWaitOfTheTrace) {
       {AuditState::kClean, "the trace contradicts it: A8 missing-wait is clean"},
       {AuditState::kNotComputable, "the trace cannot tell: A8 missing-wait: there is too little of it"}};
   for (const auto& [state, text] : said) {
-    const auto findings =
-        attributed(evidence, {checkOf("A8", "missing-wait", state, state == AuditState::kFound ? 1 : 0)});
+    TraceCheck check = checkOf("A8", "missing-wait", state, state == AuditState::kFound ? 1 : 0);
+    for (Violation& violation : check.violations) violation.kind = "race";
+    const auto findings = attributed(evidence, {check});
     ASSERT_FALSE(findings.empty());
     EXPECT_EQ(findings[0].id, "streams/race");
     EXPECT_EQ(findings[0].details.back(), text);
+  }
+}
+
+TEST(RunTraceTest, AHandOffThatIsNotWaitedForIsNamedBeforeTheRacesThatComeOfIt) {
+  DriverCall race;
+  race.call = "race";
+  race.name = "copy";
+  const Evidence evidence = EventBuilder().add("drafter[1]", 3, "drafter_forward", race).end("completed").build();
+  TraceCheck check = checkOf("A8", "missing-wait", AuditState::kFound, 1);
+  for (const char* kind : {"peer_copy", "race"}) {
+    check.violations[0].kind = kind;
+    const auto findings = attributed(evidence, {check});
+    ASSERT_EQ(findings.size(), 2u);
+    const bool declared = kind == std::string("peer_copy");
+    EXPECT_EQ(findings[declared ? 0 : 1].id, "affinity/missing-wait");
+    EXPECT_EQ(findings[declared ? 1 : 0].id, "streams/race");
   }
 }
 

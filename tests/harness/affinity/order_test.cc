@@ -57,7 +57,7 @@ TEST(MissingWaitTest, FindsNoWait) {
   TraceBuilder built;
   produce(built);
   consume(built);
-  expectMissing(built, "hand-off 12: no wait between its producer (event 1)");
+  expectMissing(built, "hand-off 12: no wait between its producer (target, event 1)");
   expectMissing(built, "latent");
 }
 
@@ -134,6 +134,84 @@ TEST(MissingWaitTest, FollowsTheNullStreamsOrderUnlessAStreamIsNonBlocking) {
       expectOrdered(built);
     }
   }
+}
+
+/// Ends as a program declares them: the target's thread gives, the drafter's takes.
+TraceRecord& declareEnd(TraceBuilder& built, bool taken, int device, int stream = 7) {
+  TraceRecord& end = onStream(built, RecordKind::kHandOff, taken ? "taken" : "given", device, stream, -1);
+  end.handoff = kHandOff;
+  end.flags = taken ? kConsumer : 0;
+  return end;
+}
+
+TEST(MissingWaitTest, TakesWorkForTheEndsThatAreDeclaredBesideIt) {
+  for (const bool waits : {true, false}) {
+    TraceBuilder built;
+    built.kernel("target", 0);
+    declareEnd(built, false, 0);
+    recordEvent(built, 5);
+    declareEnd(built, true, 1);
+    if (waits) waitEvent(built, 5);
+    built.kernel("drafter", 1);
+    if (waits) {
+      expectOrdered(built);
+    } else {
+      expectMissing(built, "hand-off 12: no wait between its producer (target, event 1) and this");
+    }
+  }
+}
+
+TEST(MissingWaitTest, WhatTheGiverDoesBehindADeclaredEndIsNotHandedOver) {
+  TraceBuilder built;
+  built.kernel("target", 0);
+  declareEnd(built, false, 0);
+  recordEvent(built, 5);
+  built.kernel("target", 0);
+  declareEnd(built, true, 1);
+  waitEvent(built, 5);
+  built.kernel("drafter", 1);
+  expectOrdered(built);
+}
+
+TEST(MissingWaitTest, EveryTakerOfADeclaredHandOffWaits) {
+  TraceBuilder built;
+  built.kernel("target", 0);
+  declareEnd(built, false, 0);
+  recordEvent(built, 5);
+  declareEnd(built, true, 1);
+  waitEvent(built, 5);
+  built.kernel("drafter", 1);
+  declareEnd(built, true, 2);
+  built.kernel("drafter", 2);
+  const TraceCheck check = checkOf(built, "A8");
+  ASSERT_EQ(check.count, 1);
+  EXPECT_EQ(check.violations[0].device, 2);
+}
+
+TEST(MissingWaitTest, TheWorkOfAnotherThreadOnTheTakersStreamIsNotTheTakers) {
+  TraceBuilder built;
+  built.kernel("target", 0);
+  declareEnd(built, false, 0);
+  declareEnd(built, true, 1).thread = 99;
+  built.kernel("drafter", 1);
+  EXPECT_EQ(checkOf(built, "A8").state, AuditState::kNotComputable) << "nothing shows what took it";
+}
+
+TEST(MissingWaitTest, DeclaredEndsThatMeetNoWorkTellNothing) {
+  TraceBuilder built;
+  built.kernel("target", 0);
+  declareEnd(built, false, 0, 9);
+  declareEnd(built, true, 1);
+  built.kernel("drafter", 1);
+  const TraceCheck check = checkOf(built, "A8");
+  EXPECT_EQ(check.state, AuditState::kNotComputable);
+  EXPECT_NE(check.reason.find("streams that no work is on"), std::string::npos) << check.reason;
+}
+
+TEST(MissingWaitTest, ACaptureThatDeclaresNoneHasNothingToCheck) {
+  TraceBuilder built;
+  built.kernel("target", 0);
+  expectOrdered(built);
 }
 
 TEST(MissingWaitTest, TakesTheRacesThatASimulatedDriverSaw) {

@@ -15,12 +15,16 @@ namespace {
 FakeCupti* fake = nullptr;
 
 constexpr std::uint32_t kLaunch = CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000;
+constexpr std::uint32_t kRecord = CUPTI_RUNTIME_TRACE_CBID_cudaEventRecord_v3020;
+constexpr std::uint32_t kWait = CUPTI_RUNTIME_TRACE_CBID_cudaStreamWaitEvent_v3020;
 constexpr std::uint32_t kDriverLaunch = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel;
 
 const std::map<std::pair<int, std::uint32_t>, const char*>& callNames() {
   static const std::map<std::pair<int, std::uint32_t>, const char*> names = {
       {{CUPTI_CB_DOMAIN_RUNTIME_API, kLaunch}, "cudaLaunchKernel_v7000"},
       {{CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020}, "cudaGetDevice_v3020"},
+      {{CUPTI_CB_DOMAIN_RUNTIME_API, kRecord}, "cudaEventRecord_v3020"},
+      {{CUPTI_CB_DOMAIN_RUNTIME_API, kWait}, "cudaStreamWaitEvent_v3020"},
       {{CUPTI_CB_DOMAIN_DRIVER_API, kDriverLaunch}, "cuLaunchKernel"},
       {{CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData}, "cuModuleLoadData"},
       {{CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuModuleGetFunction}, "cuModuleGetFunction"},
@@ -33,6 +37,10 @@ const std::map<std::pair<int, std::uint32_t>, const char*>& callNames() {
 }  // namespace
 
 CUcontext contextHandle(std::uint32_t id) { return reinterpret_cast<CUcontext>(static_cast<std::uintptr_t>(id) << 8); }
+
+CUstream streamHandle(std::uint32_t context, std::uint32_t stream) {
+  return reinterpret_cast<CUstream>(static_cast<std::uintptr_t>(context) << 16 | static_cast<std::uintptr_t>(stream));
+}
 
 /// The entry points.
 struct FakeCupti::Entries {
@@ -136,6 +144,10 @@ struct FakeCupti::Entries {
     *id = idOf(context);
     return answer("cuptiGetContextId");
   }
+  static CUptiResult streamId(CUcontext, CUstream stream, std::uint8_t, std::uint32_t* id) {
+    *id = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(stream) & 0xffff);
+    return answer("cuptiGetStreamIdEx");
+  }
   static CUptiResult deviceId(CUcontext context, std::uint32_t* id) {
     *id = idOf(context) % 2;
     return CUPTI_SUCCESS;
@@ -158,6 +170,15 @@ struct FakeCupti::Entries {
   }
   static CUresult destroyContext(CUcontext context) {
     fake->resource(CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING, idOf(context), nullptr);
+    return CUDA_SUCCESS;
+  }
+  static CUresult streamContext(CUstream stream, CUcontext* context) {
+    *context = contextHandle(static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(stream) >> 16));
+    return CUDA_SUCCESS;
+  }
+  /// Contexts 1 and 2 are the primary ones of devices 0 and 1.
+  static CUresult retainPrimary(CUcontext* context, CUdevice device) {
+    *context = contextHandle(static_cast<std::uint32_t>(device) + 1);
     return CUDA_SUCCESS;
   }
   static CUresult pushCurrent(CUcontext) { return CUDA_SUCCESS; }
@@ -229,6 +250,9 @@ harness::CuptiApi FakeCupti::api() const {
   api.cuptiActivityGetNumDroppedRecords = &Entries::droppedRecords;
   api.cuptiGetContextId = &Entries::contextId;
   api.cuptiGetDeviceId = &Entries::deviceId;
+  api.cuptiGetStreamIdEx = &Entries::streamId;
+  api.cuStreamGetCtx = &Entries::streamContext;
+  api.cuDevicePrimaryCtxRetain = &Entries::retainPrimary;
   api.cuInit = &Entries::init;
   api.cuDeviceGetCount = &Entries::deviceCount;
   api.cuDeviceCanAccessPeer = &Entries::canAccessPeer;
@@ -283,31 +307,58 @@ void FakeCupti::resource(CUpti_CallbackIdResource id, std::uint32_t context, voi
 }
 
 void FakeCupti::emitCall(const Call& call, std::uint32_t correlation, std::uint64_t start, std::uint64_t end) {
+  const auto kind =
+      call.domain == CUPTI_CB_DOMAIN_DRIVER_API ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME;
   {
     const std::lock_guard lock(mutex_);
-    const bool ofDriver = call.domain == CUPTI_CB_DOMAIN_DRIVER_API;
-    if (!kinds_.contains(ofDriver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME)) return;
-    if (!calls_.contains({call.domain, call.id})) return;
+    if (!kinds_.contains(kind) || !calls_.contains({call.domain, call.id})) return;
   }
-  const bool driver = call.domain == CUPTI_CB_DOMAIN_DRIVER_API;
-  CUpti_ActivityAPI record = callActivity(driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME, call.id,
-                                          correlation, static_cast<std::uint32_t>(::gettid()), start);
+  CUpti_ActivityAPI record = callActivity(kind, call.id, correlation, static_cast<std::uint32_t>(::gettid()), start);
   record.end = end;
   emit(&record, sizeof record);
 }
 
-std::uint32_t FakeCupti::launch(const char* kernel, std::uint32_t context, std::uint32_t device) {
-  const Call call{CUPTI_CB_DOMAIN_RUNTIME_API, kLaunch, context, nullptr};
+std::uint32_t FakeCupti::runtimeCall(std::uint32_t id, std::uint32_t context,
+                                     const std::function<void(std::uint32_t)>& effect) {
+  const Call call{CUPTI_CB_DOMAIN_RUNTIME_API, id, context, nullptr};
   const std::uint32_t correlation = nextCorrelation();
   const std::uint64_t start = now();
   callback(call, CUPTI_API_ENTER, correlation);
-  CUpti_ActivityKernel10 record = kernelActivity(correlation, kernel, now());
-  record.contextId = context;
-  record.deviceId = device;
-  emit(record);
+  effect(correlation);
   callback(call, CUPTI_API_EXIT, correlation);
   emitCall(call, correlation, start, now());
   return correlation;
+}
+
+std::uint32_t FakeCupti::launch(const char* kernel, std::uint32_t context, std::uint32_t device, std::uint32_t stream) {
+  return runtimeCall(kLaunch, context, [&](std::uint32_t correlation) {
+    CUpti_ActivityKernel10 record = kernelActivity(correlation, kernel, now());
+    record.contextId = context;
+    record.deviceId = device;
+    record.streamId = stream;
+    emit(record);
+  });
+}
+
+void FakeCupti::recordEvent(std::uint32_t context, std::uint32_t stream, std::uint64_t recording) {
+  runtimeCall(kRecord, context, [&](std::uint32_t correlation) {
+    CUpti_ActivityCudaEvent2 event = eventActivity(correlation, recording);
+    event.contextId = context;
+    event.streamId = stream;
+    emit(event);
+  });
+}
+
+void FakeCupti::waitEvent(std::uint32_t context, std::uint32_t stream, std::uint64_t recording) {
+  runtimeCall(kWait, context, [&](std::uint32_t correlation) {
+    CUpti_ActivitySynchronization2 wait =
+        waitActivity(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT, correlation, recording);
+    wait.start = now();
+    wait.end = wait.start + 1;
+    wait.contextId = context;
+    wait.streamId = stream;
+    emit(wait);
+  });
 }
 
 std::uint32_t FakeCupti::launchNested(const char* kernel) {

@@ -3,6 +3,7 @@
 // ones have. One at a time; its entry points are plain functions, as CUPTI's are.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -31,13 +32,17 @@ class FakeCupti {
   CUresult synchronizeResult = CUDA_SUCCESS;
 
   // What the program does. Each makes the callbacks and records of that call, where they are enabled.
-  std::uint32_t launch(const char* kernel, std::uint32_t context = 1, std::uint32_t device = 0);
+  std::uint32_t launch(const char* kernel, std::uint32_t context = 1, std::uint32_t device = 0,
+                       std::uint32_t stream = 13);
   /// A launch of the runtime that calls the driver within, whose work has the driver's correlation.
   std::uint32_t launchNested(const char* kernel);
   void loadModule(CUmodule module, std::uint32_t context);
   void getFunction(CUmodule module, const char* name);
   void makeContext(std::uint32_t context, std::uint32_t device);
   void makeStream(std::uint32_t context, std::uint32_t stream);
+  /// Calls of the runtime; `recording`: CUPTI's number of one recording of an event.
+  void recordEvent(std::uint32_t context, std::uint32_t stream, std::uint64_t recording);
+  void waitEvent(std::uint32_t context, std::uint32_t stream, std::uint64_t recording);
   void emit(const void* record, std::size_t size);
   template <class Activity>
   void emit(const Activity& activity) {
@@ -63,6 +68,8 @@ class FakeCupti {
     std::uint32_t context;
     const void* params;
   };
+  /// A call of the runtime; `effect` makes the records of what it does, given its correlation.
+  std::uint32_t runtimeCall(std::uint32_t id, std::uint32_t context, const std::function<void(std::uint32_t)>& effect);
   void callback(const Call& call, CUpti_ApiCallbackSite site, std::uint32_t correlation);
   void resource(CUpti_CallbackIdResource id, std::uint32_t context, void* descriptor);
   void emitCall(const Call& call, std::uint32_t correlation, std::uint64_t start, std::uint64_t end);
@@ -89,5 +96,7 @@ class FakeCupti {
 
 /// A handle that stands for CUPTI's id of a context.
 CUcontext contextHandle(std::uint32_t id);
+/// A handle that stands for a stream of a context.
+CUstream streamHandle(std::uint32_t context, std::uint32_t stream);
 
 }  // namespace redraft::testing_support

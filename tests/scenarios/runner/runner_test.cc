@@ -84,6 +84,30 @@ TEST(RunnerTest, ARunLeavesATraceInBothFormsThatKeepsToItsTopology) {
   }
 }
 
+TEST(RunnerTest, AHandOffThatIsNotWaitedForIsInTheTraceThoughNoNumberChanges) {
+  const RunFolder right(shipped("dual-drafter")), wrong(shipped("dual-drafter/missing-wait"));
+  std::map<std::string, harness::TraceCheck> checks;
+  for (const RunFolder* folder : {&right, &wrong}) {
+    ASSERT_TRUE(exitedWith(folder->run(), 0)) << folder->log();
+    harness::Trace trace = harness::loadTraces({*folder / "trace/run.rdtrace"});
+    // What its driver saw of races is the second witness; here the declared ends speak alone.
+    std::erase_if(trace.records,
+                  [](const harness::TraceRecord& record) { return record.kind == harness::RecordKind::kRace; });
+    for (const harness::TraceCheck& check : harness::auditTrace(trace, nullptr).checks)
+      if (check.id == "A8") checks[folder->path()] = check;
+  }
+  EXPECT_EQ(bitsOf(right), bitsOf(wrong));
+  EXPECT_EQ(checks.at(right.path()).state, harness::AuditState::kClean) << checks.at(right.path()).reason;
+  const harness::TraceCheck& found = checks.at(wrong.path());
+  ASSERT_EQ(found.state, harness::AuditState::kFound);
+  EXPECT_EQ(found.violations.front().role, "drafter[0]");
+  EXPECT_EQ(found.violations.front().step, 2);
+  EXPECT_NE(found.violations.front().message.find("no wait between its producer (target["), std::string::npos)
+      << found.violations.front().message;
+  // Two micro-batches a step, and of each the copy and what follows it on the drafter's stream.
+  EXPECT_EQ(found.count, 2 * 2 * (shipped("dual-drafter").training.steps - 2));
+}
+
 TEST(RunnerTest, AFolderIsRunOnce) {
   const RunFolder folder(shipped("single-drafter"), [](Scenario& s) { s.training.steps = 1; });
   ASSERT_TRUE(exitedWith(folder.run(), 0)) << folder.log();
