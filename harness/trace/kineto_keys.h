@@ -50,9 +50,13 @@ void visitNumbers(Visitor&& visit) {
   visit("flags", &TraceRecord::flags);
 }
 
+/// An overhead's correlation: under the usual key HTA joins it to the call's kernel, and counts that twice.
+inline constexpr std::string_view kOverheadCall = "of call";
+
 /// Other spellings that Kineto uses for the same members.
 template <class Visitor>
 void visitOtherNumbers(Visitor&& visit) {
+  visit(kOverheadCall, &TraceRecord::correlation);
   visit("inDevice", &TraceRecord::device);
   visit("inContext", &TraceRecord::context);
   visit("wait_on_cuda_event_id", &TraceRecord::object);

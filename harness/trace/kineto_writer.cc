@@ -92,7 +92,7 @@ class FileWriter {
     };
     kineto::visitNumbers([&]<class Value>(std::string_view name, Value TraceRecord::*member) {
       if (record.*member == kAbsent.*member || (isThreads && name == "thread")) return;
-      key(name);
+      key(record.kind == RecordKind::kOverhead && name == "correlation" ? kineto::kOverheadCall : name);
       out_ += std::to_string(record.*member);
     });
     StringId TraceRecord::*last = nullptr;  // of two spellings the first

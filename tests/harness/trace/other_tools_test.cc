@@ -30,6 +30,10 @@ Trace twoDevicesOfKernels() {
         kernel.step = built.trace.records[built.trace.records.size() - 2].step = step;
         built.now += 10'000;
       }
+      // Loading code while a call waits: no second call, whose kernel would count twice.
+      TraceRecord& loading = built.add(RecordKind::kOverhead, "Lazy Function Loading");
+      loading.correlation = built.correlation;
+      loading.device = device;
     }
   }
   return built.trace;
