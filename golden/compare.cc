@@ -65,6 +65,10 @@ double sketchDistance(const GradientDigest& expected, const GradientDigest& actu
 void compareGradients(NumericsComparison& out, const Record& expected, const Record& actual) {
   const std::size_t steps = std::min(expected.gradients.size(), actual.gradients.size());
   for (std::size_t s = 0; s < steps && out.gradients.empty(); ++s) {
+    const bool kept = !expected.gradients[s].empty();
+    addText(out, expected.steps[s].step, "gradients", kept ? "kept" : "not kept",
+            !actual.gradients[s].empty() ? "kept" : "not kept");
+    if (!kept || actual.gradients[s].empty()) continue;
     for (std::size_t p = 0; p < expected.parameters.size(); ++p) {
       const GradientDigest& e = expected.gradients[s][p];
       const GradientDigest& a = actual.gradients[s][p];

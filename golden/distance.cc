@@ -61,7 +61,8 @@ std::vector<StepDistance> distances(const Record& a, const Record& b) {
     distance.step = a.steps[i].step;
     distance.loss = relativeTo(a.steps[i].values.at("loss"), b.steps[i].values.at("loss"));
     distance.gradientNorm = relativeTo(a.steps[i].values.at("grad_norm"), b.steps[i].values.at("grad_norm"));
-    for (std::size_t p = 0; p < a.parameters.size(); ++p) {
+    const bool kept = !a.gradients[i].empty() && !b.gradients[i].empty();
+    for (std::size_t p = 0; kept && p < a.parameters.size(); ++p) {
       const GradientDigest &x = a.gradients[i][p], &y = b.gradients[i][p];
       raise(relativeTo(x.l2, y.l2), a.parameters[p], distance.l2, distance.l2Parameter);
       raise(sketchDistance(x, y), a.parameters[p], distance.gradient, distance.gradientParameter);

@@ -140,7 +140,8 @@ void readGradients(JsonReader& reader, Record& record) {
   }
   for (JsonReader& step : steps) {
     std::vector<GradientDigest> digests;
-    for (const std::string& name : record.parameters) {
+    const bool kept = !step.json().empty();  // or an empty object stands for the step
+    for (const std::string& name : kept ? record.parameters : std::vector<std::string>()) {
       const std::string text = step.string(name);
       try {
         digests.push_back(parseDigest(text));

@@ -35,7 +35,8 @@ struct PerformanceClass {
 struct StepMetrics {
   std::int64_t step = 0;
   std::map<std::string, double> values;  // loss, accuracy, prefix_acceptance, grad_norm, learning_rate, tokens
-  std::string parametersHash;
+  std::string parametersHash;            // "" in a step that did not compare the replicas
+  bool keptDigests = true;               // of its gradients
 };
 
 constexpr int kSketchSize = 16;
@@ -57,6 +58,11 @@ struct RoleSamples {
   std::vector<double> tokensPerSecond;  // one a step
 };
 
+/// How long a drafter's stream waited, as a part of each step.
+struct WaitShares {
+  std::vector<double> features, gradients;
+};
+
 struct Record {
   std::string scenario;
   std::string origin;  // path, for messages
@@ -64,10 +70,12 @@ struct Record {
   std::optional<PerformanceClass> performanceClass;
   std::vector<StepMetrics> steps;
   std::vector<std::string> parameters;
-  std::vector<std::vector<GradientDigest>> gradients;  // [step][parameter]; empty when the run kept none
+  std::vector<std::vector<GradientDigest>> gradients;  // [step][parameter]; a step that kept none has no parameter
   std::optional<Evaluation> evaluation;
   std::map<int, std::int64_t> peakBytes;       // device → bytes
   std::map<std::string, RoleSamples> samples;  // role, and "all"
+  std::vector<double> stepSeconds;             // of a run
+  std::map<std::string, WaitShares> waits;     // of a run: by drafter
 };
 
 /// Throws Error(kBadInput) when metrics or digests are missing, torn, of another version, or contradict each other.

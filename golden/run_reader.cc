@@ -43,8 +43,13 @@ void readSamples(JsonReader roles, double seconds, double tokens, Record& record
     const double busy = one.number("busy_seconds", 0, 1e9);
     const double count = one.number("tokens", 0, 1e18);
     if (busy > 0 && count > 0) record.samples[role].tokensPerSecond.push_back(count / busy);
+    if (seconds <= 0 || !one.has("feature_wait_seconds")) continue;
+    record.waits[role].features.push_back(one.number("feature_wait_seconds", 0, 1e9) / seconds);
+    record.waits[role].gradients.push_back(one.number("gradient_wait_seconds", 0, 1e9) / seconds);
   }
-  if (seconds > 0) record.samples["all"].tokensPerSecond.push_back(tokens / seconds);
+  if (seconds <= 0) return;
+  record.stepSeconds.push_back(seconds);
+  record.samples["all"].tokensPerSecond.push_back(tokens / seconds);
 }
 
 void readStep(JsonReader& reader, Record& record) {
@@ -59,6 +64,7 @@ void readStep(JsonReader& reader, Record& record) {
   const double tokens = reader.number("tokens", 0, 1e18);
   step.values["tokens"] = tokens;
   step.parametersHash = reader.string("parameters_hash");
+  step.keptDigests = reader.boolean("digests", true);
   if (reader.has("roles")) readSamples(reader.object("roles"), reader.number("seconds", 0, 1e9), tokens, record);
   record.steps.push_back(std::move(step));
 }
@@ -150,7 +156,8 @@ void readDigests(const std::string& folder, Record& record) {
     record.parameters.push_back(name.get<std::string>());
   }
   for (const StepMetrics& step : record.steps) {
-    record.gradients.push_back(readStepDigests(file, step.step, record.parameters.size()));
+    record.gradients.push_back(step.keptDigests ? readStepDigests(file, step.step, record.parameters.size())
+                                                : std::vector<GradientDigest>());
   }
 }
 

@@ -31,7 +31,8 @@ struct CasePlan {
   double hangSeconds = 30;
   double seconds = 300;
   reports::Expectation expected;
-  std::string golden;  // the scenario whose golden it is compared with; "": none
+  std::string golden;     // the scenario whose golden it is compared with; "": none
+  std::string scalingOf;  // the case of the suite whose tokens/s its own are given as a multiple of; "": none
 };
 
 }  // namespace redraft::harness

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <map>
 
@@ -23,6 +24,14 @@ namespace {
 
 constexpr std::size_t kTailLines = 40;
 constexpr std::size_t kStackLines = 1000;  // a stack of up to 65 lines for every role
+
+/// The value with a part `share` of the others below it.
+double quantile(std::vector<double> values, double share) {
+  const auto last = static_cast<double>(values.size() - 1);
+  const auto place = values.begin() + static_cast<std::ptrdiff_t>(std::llround(share * last));
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
+}
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -101,6 +110,28 @@ void compareWithGolden(const CasePlan& plan, const CaseOptions& options, Evidenc
   }
 }
 
+reports::Pace paceOf(const golden::Record& record) {
+  reports::Pace pace;
+  if (record.stepSeconds.empty()) return pace;
+  for (const double share : {0.25, 0.5, 0.75}) pace.stepSeconds.push_back(quantile(record.stepSeconds, share));
+  for (const auto& [drafter, waits] : record.waits) {
+    pace.featureWait[drafter] = median(waits.features);
+    pace.gradientWait[drafter] = median(waits.gradients);
+  }
+  return pace;
+}
+
+/// Against the case that the plan names, where the suite has run it.
+std::optional<reports::Scaling> scalingOf(const CasePlan& plan, const std::optional<reports::Figures>& base,
+                                          const reports::Figures& own) {
+  if (plan.scalingOf.empty() || !base) return std::nullopt;
+  const auto rate = [](const reports::Figures& figures) {
+    const auto all = figures.tokensPerSecond.find("all");
+    return all == figures.tokensPerSecond.end() ? 0.0 : all->second;
+  };
+  return reports::scalingOf(plan.scalingOf, base->pace, rate(*base), own.pace, rate(own));
+}
+
 reports::Figures figuresOf(const Observation& seen, const Gathered& gathered) {
   reports::Figures figures;
   figures.seconds = seen.seconds;
@@ -119,6 +150,7 @@ reports::Figures figuresOf(const Observation& seen, const Gathered& gathered) {
   for (const auto& [device, bytes] : record.peakBytes) figures.peakBytes[std::to_string(device)] = bytes;
   if (gathered.throughput)
     for (const auto& role : gathered.throughput->roles) figures.throughputRatio[role.role] = role.ratio;
+  figures.pace = paceOf(record);
   return figures;
 }
 
@@ -209,6 +241,7 @@ reports::CaseResult assessCase(const CasePlan& plan, const std::string& folder, 
   result.ended =
       (plan.processes > 1 ? "rank " + std::to_string(evidence.seen.rank) + ": " : "") + evidence.seen.end.text();
   result.figures = figuresOf(evidence.seen, gathered);
+  result.figures.pace.scaling = scalingOf(plan, options.scalingBase, result.figures);
   if (gathered.record) result.digest = digestOf(*gathered.record);
   writeFileAtomically(joinPath(folder, kResultFile), pretty(recordToJson(result)));
   return result;

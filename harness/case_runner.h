@@ -1,6 +1,7 @@
 #pragma once
 // One case from plan to result: lays the run folder, runs the child, compares, attributes, judges, writes result.json.
 
+#include <optional>
 #include <string>
 
 #include "golden/run_files.h"
@@ -13,7 +14,8 @@ namespace redraft::harness {
 struct CaseOptions {
   SupervisorOptions supervisor;
   golden::EnvironmentReport environment;
-  std::string goldens;  // folder; "": none found
+  std::string goldens;                          // folder; "": none found
+  std::optional<reports::Figures> scalingBase;  // of the case that the plan's scalingOf names, if it has run
 };
 
 /// A case that cannot be run (its data is missing) is an ERROR. Throws Error(kEnvironment) when this machine refuses:

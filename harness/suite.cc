@@ -51,9 +51,20 @@ class Workers {
     display_.started(index);
     CaseOptions options = options_.cases;
     options.environment = thisEnvironment(plan.threads);
+    options.scalingBase = figuresOf(plan.scalingOf);
     options.supervisor.onProgress = [&](const RunProgress& progress) { display_.progressed(index, progress); };
     const std::string folder = record_.result().cases[index].runFolder;
     display_.ended(index, record_.ended(index, runCase(plan, folder, options)));
+  }
+
+  /// Of a case that has ended; times of one that did not pass are no measure.
+  std::optional<reports::Figures> figuresOf(const std::string& name) const {
+    if (name.empty()) return std::nullopt;
+    for (const reports::CaseResult& each : record_.result().cases) {
+      const bool whole = each.verdict == reports::Verdict::kPassed || each.verdict == reports::Verdict::kIncomparable;
+      if (each.name == name && whole) return each.figures;
+    }
+    return std::nullopt;
   }
 
   const std::vector<CasePlan>& plans_;

@@ -147,6 +147,10 @@ BlockPlan BlockPlan::to(at::Device device) const {
   return moved;
 }
 
+std::vector<at::Tensor> BlockPlan::tensors() const {
+  return {anchors.positions, anchors.keep, blockIds, positions, labels, valid, weights};
+}
+
 BlockPlan planBlocks(const at::Tensor& ids, const at::Tensor& lossMask, const Anchors& anchors, std::int64_t blockSize,
                      std::int64_t maskTokenId, std::optional<double> gamma) {
   checkHostMask(lossMask);

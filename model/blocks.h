@@ -45,6 +45,7 @@ struct BlockPlan {
   std::int64_t blocks() const { return labels.size(1); }
   std::int64_t blockSize() const { return labels.size(2); }
   BlockPlan to(at::Device device) const;
+  std::vector<at::Tensor> tensors() const;
 };
 
 /// ids int64 [B, S], lossMask bool [B, S], both on the CPU. gamma empty or ≤ 0: no decay.

@@ -3,7 +3,9 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "base/error.h"
@@ -198,18 +200,38 @@ std::vector<at::Tensor> loadTargetParameters(const TensorSource& source, const T
   return parameters;
 }
 
+namespace {
+
+void fillNormal(at::Tensor& parameter, CounterRng rng, double deviation) {
+  float* values = parameter.mutable_data_ptr<float>();
+  for (std::int64_t k = 0; k < parameter.numel(); ++k) values[k] = rng.normal() * static_cast<float>(deviation);
+}
+
+/// Threads that are worth it for as many numbers.
+std::size_t fillers(std::int64_t elements) {
+  constexpr std::int64_t kEach = std::int64_t{1} << 22;
+  const auto most = static_cast<std::int64_t>(std::max(1u, std::thread::hardware_concurrency()));
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(elements / kEach, 1, most));
+}
+
+}  // namespace
+
 std::vector<at::Tensor> randomParameters(const std::vector<ParameterSpec>& specs, std::uint64_t seed,
                                          double deviation) {
   std::vector<at::Tensor> parameters;
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    at::Tensor parameter = at::ones(specs[i].shape, at::kFloat);
-    if (specs[i].shape.size() > 1) {
-      CounterRng rng(seed, "parameters", i);
-      float* values = parameter.mutable_data_ptr<float>();
-      for (std::int64_t k = 0; k < parameter.numel(); ++k) values[k] = rng.normal() * static_cast<float>(deviation);
+  for (const ParameterSpec& spec : specs) parameters.push_back(at::ones(spec.shape, at::kFloat));
+  std::atomic<std::size_t> next{0};
+  const auto fillSome = [&] {
+    for (std::size_t i; (i = next++) < specs.size();) {
+      if (specs[i].shape.size() > 1) fillNormal(parameters[i], CounterRng(seed, "parameters", i), deviation);
     }
-    parameters.push_back(std::move(parameter));
-  }
+  };
+  std::int64_t elements = 0;
+  for (const at::Tensor& parameter : parameters) elements += parameter.numel();
+  std::vector<std::thread> others;  // each parameter has numbers of its own, whoever draws them
+  for (std::size_t i = 1; i < fillers(elements); ++i) others.emplace_back(fillSome);
+  fillSome();
+  for (std::thread& other : others) other.join();
   return parameters;
 }
 

@@ -5,7 +5,9 @@
 #include <c10/core/Event.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <algorithm>
 #include <atomic>
+#include <vector>
 
 namespace redraft::model {
 
@@ -37,6 +39,14 @@ void copyInto(const at::Tensor& destination, const at::Tensor& source) {
 at::Tensor upload(const at::Tensor& host, at::Device device) {
   // The pinned block is kept until the copy is done: LibTorch's host allocator knows the stream.
   return device.is_cuda() && host.is_cpu() ? host.pin_memory().to(device, /*non_blocking=*/true) : host.to(device);
+}
+
+void ownCopyStream(at::Device source) {
+  thread_local std::vector<at::Device> has;
+  if (source.is_cpu() || std::find(has.begin(), has.end(), source) != has.end()) return;
+  const c10::impl::VirtualGuardImpl impl(source.type());
+  impl.exchangeStream(impl.getStreamFromGlobalPool(source));
+  has.push_back(source);
 }
 
 void orderAfter(at::Device device, at::Device user) {

@@ -21,6 +21,11 @@ void copyInto(const at::Tensor& destination, const at::Tensor& source);
 /// A host tensor on `device`, behind what is on its current stream.
 at::Tensor upload(const at::Tensor& host, at::Device device);
 
+/// Gives the calling thread a stream of its own on `source`, once, for its copies from there: LibTorch copies between
+/// two devices on the source's current stream, which for threads that work on other devices is one for all. `source`
+/// has its context already.
+void ownCopyStream(at::Device source);
+
 /// What the current stream of `user` gets from now on comes after what the current stream of `device` has got so far.
 void orderAfter(at::Device device, at::Device user);
 

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/error.h"
@@ -23,6 +24,11 @@ constexpr std::size_t kFc = 0;
 constexpr std::size_t kHiddenNorm = 1;
 constexpr std::size_t kFinalNorm = 2;
 constexpr std::size_t kFirstLayer = 3;
+
+// Places within a layer.
+constexpr std::size_t kOfBlocks[] = {8, 6, 7, 10, 3, 4, 0, 9};  // down, gate, up, post norm, o, q norm, q, input norm
+constexpr std::size_t kOfContext[] = {2, 5, 1};                 // v, k norm, k
+static_assert(std::size(kOfBlocks) + std::size(kOfContext) == kTensorsPerLayer);
 
 at::Device maskDevice(at::Device tensorDevice) {
   if (!tensorDevice.has_index()) return tensorDevice;
@@ -45,6 +51,21 @@ DraftMasks makeDraftMasks(const DrafterConfig& config, const at::Tensor& anchors
   if (config.anySliding()) masks.sliding = makeDraftMask(where, kept, context, config.blockSize, config.slidingWindow);
   orderAfter(device, anchors.device());
   return masks;
+}
+
+std::vector<std::size_t> backwardOrder(const DrafterConfig& config) {
+  std::vector<std::size_t> order = {kFinalNorm};
+  const auto addLayers = [&](const auto& places) {
+    for (std::int64_t layer = config.layers; layer-- > 0;) {
+      const std::size_t first = kFirstLayer + static_cast<std::size_t>(layer) * kTensorsPerLayer;
+      for (const std::size_t place : places) order.push_back(first + place);
+    }
+  };
+  addLayers(kOfBlocks);
+  addLayers(kOfContext);
+  order.push_back(kHiddenNorm);
+  order.push_back(kFc);
+  return order;
 }
 
 Drafter::Drafter(DrafterConfig config, std::vector<at::Tensor> parameters)

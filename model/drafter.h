@@ -27,6 +27,10 @@ struct DraftMasks {
 DraftMasks makeDraftMasks(const DrafterConfig& config, const at::Tensor& anchors, const at::Tensor& keep,
                           std::int64_t context);
 
+/// Places in drafterParameters(config), in the order in which backward makes their gradients: from the last layer to
+/// the first, then what the context takes part in, whose forward was before all layers'.
+std::vector<std::size_t> backwardOrder(const DrafterConfig& config);
+
 class Drafter {
  public:
   /// Parameters in the order of drafterParameters(config), on one device, of one dtype, not copied. They become leaves

@@ -23,6 +23,22 @@ LossSums emptySums(const BlockPlan& plan, LossType type) {
   return sums;
 }
 
+/// Gradients as autograd makes them.
+PendingMicroBatch runMicroBatch(const Drafter& drafter, const TargetHead& head, const at::Tensor& contextFeature,
+                                const BlockPlan& plan, const ObjectiveOptions& options) {
+  const at::Tensor hidden = draftHidden(drafter, head, contextFeature, plan);
+  Objective objective;
+  {
+    const PhaseScope phase(devices::Phase::kLoss);
+    objective = evaluateObjective(hidden, head, plan, options);
+  }
+  const PhaseScope phase(devices::Phase::kBackward);
+  PendingMicroBatch result;
+  result.sums = objective.pending(plan, options.type);
+  result.gradients = torch::autograd::grad({objective.numerator}, drafter.parameters());
+  return result;
+}
+
 }  // namespace
 
 at::Tensor draftHidden(const Drafter& drafter, const TargetHead& head, const at::Tensor& contextFeature,
@@ -32,20 +48,17 @@ at::Tensor draftHidden(const Drafter& drafter, const TargetHead& head, const at:
   return drafter.forward(contextFeature, head.embed(plan.blockIds), plan.positions, masks);
 }
 
+PendingSums backwardMicroBatch(const Drafter& drafter, const TargetHead& head, const at::Tensor& contextFeature,
+                               const BlockPlan& plan, const ObjectiveOptions& options) {
+  if (plan.blocks() == 0) return {at::Tensor(), emptySums(plan, options.type)};
+  return runMicroBatch(drafter, head, contextFeature, plan, options).sums;
+}
+
 PendingMicroBatch startMicroBatch(const Drafter& drafter, const TargetHead& head, const at::Tensor& contextFeature,
                                   const BlockPlan& plan, const ObjectiveOptions& options) {
   if (plan.blocks() == 0) return {{at::Tensor(), emptySums(plan, options.type)}, zeroGradients(drafter)};
-  const at::Tensor hidden = draftHidden(drafter, head, contextFeature, plan);
-  Objective objective;
-  {
-    const PhaseScope phase(devices::Phase::kLoss);
-    objective = evaluateObjective(hidden, head, plan, options);
-  }
-  const PhaseScope phase(devices::Phase::kBackward);
-  PendingMicroBatch result;
-  result.gradients = torch::autograd::grad({objective.numerator}, drafter.parameters());
+  PendingMicroBatch result = runMicroBatch(drafter, head, contextFeature, plan, options);
   for (at::Tensor& gradient : result.gradients) gradient = gradient.to(at::kFloat);
-  result.sums = objective.pending(plan, options.type);
   return result;
 }
 

@@ -24,6 +24,11 @@ struct PendingMicroBatch {
   std::vector<at::Tensor> gradients;
 };
 
+/// Forward and backward, without waiting for the device. The gradients go to the hooks of the drafter's parameters
+/// alone, one a parameter; a plan without blocks makes none.
+PendingSums backwardMicroBatch(const Drafter& drafter, const TargetHead& head, const at::Tensor& contextFeature,
+                               const BlockPlan& plan, const ObjectiveOptions& options);
+
 /// As trainMicroBatch() below, without waiting for the device.
 PendingMicroBatch startMicroBatch(const Drafter& drafter, const TargetHead& head, const at::Tensor& contextFeature,
                                   const BlockPlan& plan, const ObjectiveOptions& options);

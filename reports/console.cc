@@ -97,7 +97,7 @@ std::string knownLines(const SuiteResult& suite, const Painter& painter) {
 }
 
 bool worthTelling(const CaseResult& result) {
-  return !result.asExpected() || !result.findings.empty() || !result.reason.empty();
+  return !result.asExpected() || !result.findings.empty() || !result.reason.empty() || result.figures.pace.scaling;
 }
 
 }  // namespace
@@ -117,6 +117,7 @@ std::string printCase(const CaseResult& result, const ConsoleStyle& style) {
   addLine(out, "reason", result.reason);
   if (result.audit) addLine(out, "audit", auditLine(*result.audit));
   addLine(out, "golden", result.golden);
+  addLine(out, "pace", paceLine(result.figures.pace));
   addLine(out, "ended", result.ended);
   addLine(out, "run", result.runFolder);
   addLine(out, "replay", result.replay);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/record.h"
+#include "reports/pace.h"
 
 namespace redraft::reports {
 
@@ -165,6 +166,7 @@ struct Figures {
   std::optional<double> acceptLength;             // mean accepted length of the evaluation
   std::map<std::string, std::int64_t> peakBytes;  // device → bytes
   std::map<std::string, double> throughputRatio;  // role → this run / golden, of the medians
+  Pace pace = {};
   template <class Visitor>
   void fields(Visitor& visit) {
     visit("steps", steps);
@@ -175,6 +177,7 @@ struct Figures {
     visit("accept_length", acceptLength);
     visit("peak_bytes", peakBytes);
     visit("throughput_ratio", throughputRatio);
+    visit.unless("pace", pace, Pace());
   }
 };
 

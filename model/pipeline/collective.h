@@ -1,6 +1,6 @@
 #pragma once
-// What the ranks of a run (a process each) exchange. Only the first drafter of each process calls it, so the calls of a
-// rank come from one thread, and in the same order on every rank.
+// What the ranks of a run (a process each) exchange. Only the first drafter of each process calls it, its exchange of
+// gradients or its own thread, never both at once, so the calls of a rank come in the same order on every rank.
 //
 // There is no all-reduce: sums whose bits must not depend on the number of ranks are made by the tree of gradient_sum.h
 // from what is gathered. Rejected: a class for every library's operations, which each new operation would widen.

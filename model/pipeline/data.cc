@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "base/philox.h"
 #include "base/text.h"
 #include "model/pipeline/byte_tokenizer.h"
 
@@ -150,6 +151,20 @@ Dataset parseDataset(std::string_view bytes, const std::string& name, const Data
     parseLines(bytes, name, options, builder);
   }
   return builder.finish();
+}
+
+std::vector<Sample> randomSamples(std::uint64_t seed, std::int64_t count, std::int64_t length,
+                                  std::int64_t vocabulary) {
+  std::vector<Sample> samples(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    Sample& sample = samples[static_cast<std::size_t>(i)];
+    sample.id = i;
+    CounterRng rng(seed, "tokens", static_cast<std::uint64_t>(i));
+    for (std::int64_t t = 0; t < length; ++t)
+      sample.tokens.push_back(static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(vocabulary))));
+    sample.supervised.assign(sample.tokens.size(), 1);
+  }
+  return samples;
 }
 
 Dataset loadDataset(const DataOptions& options) {

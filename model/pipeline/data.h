@@ -43,6 +43,9 @@ Dataset loadDataset(const DataOptions& options);
 /// The same from bytes in memory (tests, fuzzing); `name` stands for the path.
 Dataset parseDataset(std::string_view bytes, const std::string& name, const DataOptions& options);
 
+/// `count` samples of `length` tokens below `vocabulary`, each a function of (seed, its number), all supervised.
+std::vector<Sample> randomSamples(std::uint64_t seed, std::int64_t count, std::int64_t length, std::int64_t vocabulary);
+
 bool hasAnchorCandidate(const Sample& sample);
 
 }  // namespace redraft::model

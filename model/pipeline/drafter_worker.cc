@@ -38,8 +38,13 @@ std::vector<at::Tensor> targetReplica(const PipelineModels& models, at::ScalarTy
 
 /// The frozen embedding and head alone, on the drafter's device.
 TargetHead headReplica(const PipelineModels& models, at::ScalarType dtype, at::Device device) {
-  const TargetHead head = Target(models.targetConfig, models.target).head();
+  const TargetHead head = Target(models.storedTarget(), models.target).head();
   return TargetHead{head.embedding.to(dtype), head.output.to(dtype)}.to(device);
+}
+
+/// Every `every` steps from the first on, and in the last; 0: never.
+bool isDue(std::int64_t step, std::int64_t every, std::int64_t steps) {
+  return every > 0 && (step % every == 0 || step + 1 == steps);
 }
 
 }  // namespace
@@ -53,13 +58,25 @@ DrafterWorker::DrafterWorker(PipelineShared& shared, int index, const std::optio
       drafter_(shared.models.drafterConfig, trainableReplica(shared.models.drafter, shared.options.dtype, device_)),
       optimizer_(drafter_.parameters(), parameterNames(shared.models.drafterConfig), shared.options.adamw),
       head_(headReplica(shared.models, shared.options.dtype, device_)),
-      layout_(drafter_.parameters()) {
+      features_(shared, name_, device_),
+      exchange_(shared.gradients, shared.monitor, member_, name_, drafter_, shared.plan.microBatches(),
+                shared.options.exchange) {
   if (from) loadRunCheckpoint(*from, drafter_, optimizer_);
   shared_.observer.replicaReady(index_, drafter_);
   stepBegan_ = std::chrono::steady_clock::now();
 }
 
 void DrafterWorker::run() {
+  try {
+    trainSteps();
+  } catch (...) {
+    // Before this is unwound: the exchange's thread may wait for another drafter, and is joined then.
+    shared_.monitor.fail(std::current_exception());
+    throw;
+  }
+}
+
+void DrafterWorker::trainSteps() {
   for (std::int64_t step = shared_.firstStep; step < shared_.options.steps; ++step) {
     const StepScope scope(step);
     this->step(step);
@@ -74,10 +91,12 @@ void DrafterWorker::step(std::int64_t step) {
   for (const LossSums& sums : share.sums) own += sums;
   shared_.observer.drafterStepped(index_, step, own.loss());
 
-  at::Tensor gradient;
+  Gradient gradient;
   const LossSums sums = combine(share, step, gradient);
   StepMetrics metrics = update(gradient, step);
   metrics.sums = sums;
+  share.sample.featureWaitSeconds = features_.takeWaitSeconds();  // the norm has waited for the stream
+  share.sample.gradientWaitSeconds = exchange_.takeExposedSeconds();
   shared_.samples.add(step, name_, share.sample);
   metrics.parametersHash = compareReplicas(step);
   if (member_ == 0) metrics.roles = gatherSamples(step);
@@ -85,45 +104,41 @@ void DrafterWorker::step(std::int64_t step) {
   instrument().syncPoint(SyncPoint::kStepEnd, step);
 }
 
-Feature DrafterWorker::takeFeature(const MicroBatchRef& ref, RoleSample& sample) {
-  instrument().syncPoint(SyncPoint::kQueuePop, ref.sequence);
-  const Stopwatch waiting(sample.waitSeconds);
-  return shared_.queue.pop(ref.sequence, name_);
+std::optional<MicroBatchRef> DrafterWorker::following(const std::vector<MicroBatchRef>& refs, std::size_t i,
+                                                      std::int64_t step) const {
+  if (i + 1 < refs.size()) return refs[i + 1];
+  if (step + 1 == shared_.options.steps) return std::nullopt;
+  return shared_.plan.ofDrafter(index_, step + 1).front();
 }
 
 DrafterWorker::Share DrafterWorker::trainShare(std::int64_t step) {
   Share share;
-  GradientTree tree(shared_.plan.microBatches());
   std::vector<PendingSums> pending;
-  for (const MicroBatchRef& ref : shared_.plan.ofDrafter(index_, step)) {
-    const Feature feature = takeFeature(ref, share.sample);
+  const std::vector<MicroBatchRef> refs = shared_.plan.ofDrafter(index_, step);
+  for (std::size_t i = 0; i < refs.size(); ++i) {
+    const ArrivedFeature feature = features_.take(refs[i], share.sample);
     const Stopwatch busy(share.sample.busySeconds);
-    at::Tensor contextFeature;
-    BlockPlan plan;
-    {
-      const PhaseScope phase(devices::Phase::kHandOff);
-      contextFeature = feature.contextFeature.receive(device_).front();
-      plan = feature.plan.to(device_);
-    }
-    PendingMicroBatch result = startMicroBatch(drafter_, head_, contextFeature, plan, shared_.options.objective);
-    tree.add({0, ref.index, layout_.flatten(result.gradients)}, combineGradients);
-    pending.push_back(std::move(result.sums));
+    exchange_.beginMicroBatch(refs[i].index, step, i + 1 == refs.size());
+    pending.push_back(
+        backwardMicroBatch(drafter_, head_, feature.contextFeature, feature.plan, shared_.options.objective));
+    exchange_.endMicroBatch();
+    if (const auto next = following(refs, i, step)) features_.ahead(*next);
     share.sample.tokens += feature.tokens;
   }
-  {
-    // Once the device has all of the step's work: a wait a micro-batch would leave it idle.
-    const Stopwatch busy(share.sample.busySeconds);
-    const PhaseScope phase(devices::Phase::kBackward);
-    for (const PendingSums& sums : pending) share.sums.push_back(sums.read());
-  }
-  share.nodes = tree.take();
+  // Once the device has all of the step's work: a wait a micro-batch would leave it idle.
+  const Stopwatch busy(share.sample.busySeconds);
+  const PhaseScope phase(devices::Phase::kBackward);
+  for (const PendingSums& sums : pending) share.sums.push_back(sums.read());
   return share;
 }
 
-LossSums DrafterWorker::combine(Share& share, std::int64_t step, at::Tensor& gradient) {
+LossSums DrafterWorker::combine(Share& share, std::int64_t step, Gradient& gradient) {
   const PhaseScope phase(devices::Phase::kAllReduce);
   const Stopwatch waiting(share.sample.waitSeconds);
-  gradient = shared_.gradients.reduce(member_, std::move(share.nodes), device_, step);
+  instrument().syncPoint(SyncPoint::kCollectiveEnter, step);
+  gradient.held = exchange_.finish();
+  instrument().syncPoint(SyncPoint::kCollectiveLeave, step);
+  for (const HandOff& sum : gradient.held) gradient.vectors.push_back(sum.tensors().front());
   LossSums total;
   // Drafters hold contiguous runs, so this adds in the order of the global index, whatever their number.
   const auto all = shared_.sums.all(member_, bytesOf(share.sums), "the loss sums");
@@ -131,21 +146,18 @@ LossSums DrafterWorker::combine(Share& share, std::int64_t step, at::Tensor& gra
     for (const LossSums& sums : valuesOf<LossSums>(drafter)) total += sums;
   }
   // A step without a supervised token has denominator 0 and gradients of 0, which stay.
-  if (total.denominator != 0) gradient.div_(total.denominator);
+  if (total.denominator == 0) return total;
+  for (at::Tensor& vector : gradient.vectors) vector.div_(total.denominator);
   return total;
 }
 
-StepMetrics DrafterWorker::update(const at::Tensor& gradient, std::int64_t step) {
+StepMetrics DrafterWorker::update(const Gradient& gradient, std::int64_t step) {
   const PhaseScope phase(devices::Phase::kOptimizer);
   StepMetrics metrics;
   metrics.step = step;
-  std::vector<at::Tensor> gradients = layout_.views(gradient);
+  std::vector<at::Tensor> gradients = exchange_.buckets().views(gradient.vectors);
   metrics.gradNorm = globalNorm(gradients);
-  if (index_ == 0) {
-    digests_.clear();
-    const std::vector<at::Tensor> host = layout_.views(gradient.to(at::kCPU));  // one copy, not one a parameter
-    for (std::size_t i = 0; i < host.size(); ++i) digests_.push_back(digestGradient(host[i], i));
-  }
+  if (index_ == 0 && isDue(step, shared_.options.digestEvery, shared_.options.steps)) digest(gradient);
   if (shared_.options.clip > 0) clipByGlobalNorm(gradients, metrics.gradNorm, shared_.options.clip);
   metrics.learningRate = shared_.options.learningRate.at(step);
   instrument().syncPoint(SyncPoint::kOptimizerStep, step);
@@ -153,10 +165,20 @@ StepMetrics DrafterWorker::update(const at::Tensor& gradient, std::int64_t step)
   return metrics;
 }
 
+void DrafterWorker::digest(const Gradient& gradient) {
+  std::vector<at::Tensor> host;
+  for (const at::Tensor& vector : gradient.vectors) host.push_back(vector.to(at::kCPU));  // a copy a bucket
+  const std::vector<at::Tensor> gradients = exchange_.buckets().views(host);
+  digests_.clear();
+  for (std::size_t i = 0; i < gradients.size(); ++i) digests_.push_back(digestGradient(gradients[i], i));
+}
+
 std::string DrafterWorker::compareReplicas(std::int64_t step) {
-  std::string own = hashTensors(drafter_.parameters());
+  const bool due = isDue(step, shared_.options.compareEvery, shared_.options.steps);
+  std::string own = due ? hashTensors(drafter_.parameters()) : std::string();
+  // In every step: behind it the samples of all drafters are there.
   const auto hashes = shared_.hashes.all(member_, own, "the parameters' hash");
-  if (index_ == 0) {
+  if (due && index_ == 0) {
     std::map<std::string, std::string> named;
     bool equal = true;
     for (std::size_t d = 0; d < hashes->size(); ++d) {
@@ -184,7 +206,7 @@ void DrafterWorker::record(StepMetrics metrics) {
   for (const auto& [role, sample] : metrics.roles) {
     if (role.rfind("drafter", 0) == 0) metrics.tokens += sample.tokens;
   }
-  shared_.record->add(metrics, std::move(digests_));
+  shared_.record->add(metrics, std::exchange(digests_, {}));
   shared_.observer.stepDone(metrics);
   const std::int64_t done = metrics.step + 1;
   if (shared_.options.checkpointEvery > 0 && done % shared_.options.checkpointEvery == 0) {
@@ -198,7 +220,7 @@ void DrafterWorker::evaluate() {
   const PhaseScope phase(devices::Phase::kEvaluate);
   const at::NoGradGuard frozen;
   const EvaluationOptions& evaluation = *shared_.options.evaluation;
-  const Target target(shared_.models.targetConfig, targetReplica(shared_.models, shared_.options.dtype, device_));
+  const Target target(shared_.models.storedTarget(), targetReplica(shared_.models, shared_.options.dtype, device_));
   GenerateOptions generate;
   generate.maxNewTokens = evaluation.newTokens;
   std::vector<std::int64_t> lengths;

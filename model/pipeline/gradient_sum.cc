@@ -8,40 +8,9 @@
 
 #include "base/error.h"
 #include "model/device_copy.h"
-#include "model/instrument.h"
 #include "model/kernels/ops.h"
 
 namespace redraft::model {
-
-FlatLayout::FlatLayout(const std::vector<at::Tensor>& like) : device_(like.at(0).device()), offsets_({0}) {
-  for (const at::Tensor& tensor : like) {
-    shapes_.push_back(tensor.sizes().vec());
-    offsets_.push_back(offsets_.back() + tensor.numel());
-  }
-}
-
-at::Tensor FlatLayout::flatten(const std::vector<at::Tensor>& tensors) const {
-  REDRAFT_CHECK(tensors.size() == shapes_.size(), "as many tensors as the layout has");
-  at::Tensor flat = at::empty({size()}, at::TensorOptions().dtype(at::kFloat).device(device_));
-  const std::vector<at::Tensor> parts = views(flat);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (tensors[i].defined()) {
-      parts[i].copy_(tensors[i]);
-    } else {
-      parts[i].zero_();
-    }
-  }
-  return flat;
-}
-
-std::vector<at::Tensor> FlatLayout::views(const at::Tensor& flat) const {
-  std::vector<at::Tensor> parts;
-  parts.reserve(shapes_.size());
-  for (std::size_t i = 0; i < shapes_.size(); ++i) {
-    parts.push_back(flat.narrow(0, offsets_[i], offsets_[i + 1] - offsets_[i]).view(shapes_[i]));
-  }
-  return parts;
-}
 
 namespace {
 
@@ -149,8 +118,7 @@ at::Tensor GradientSum::reduceRanks(int member, const std::vector<Share>& shares
   return own;
 }
 
-at::Tensor GradientSum::reduce(int member, std::vector<GradientTree::Node> nodes, at::Device device,
-                               std::int64_t step) {
+at::Tensor GradientSum::reduce(int member, std::vector<GradientTree::Node> nodes, at::Device device) {
   Share share;
   std::vector<at::Tensor> vectors;
   for (GradientTree::Node& node : nodes) {
@@ -161,13 +129,9 @@ at::Tensor GradientSum::reduce(int member, std::vector<GradientTree::Node> nodes
   const std::int64_t size = vectors.at(0).numel();
   share.gradients = HandOff(std::move(vectors));
 
-  instrument().syncPoint(SyncPoint::kCollectiveEnter, step);
   const auto shares = shares_.all(member, std::move(share), "the gradients");
-  at::Tensor sum = ranks_.collective != nullptr
-                       ? reduceRanks(member, *shares, size, device)
-                       : gatherSlices(member, reduceSlice(member, *shares, device), size, device);
-  instrument().syncPoint(SyncPoint::kCollectiveLeave, step);
-  return sum;
+  if (ranks_.collective != nullptr) return reduceRanks(member, *shares, size, device);
+  return gatherSlices(member, reduceSlice(member, *shares, device), size, device);
 }
 
 }  // namespace redraft::model

@@ -16,23 +16,6 @@
 
 namespace redraft::model {
 
-/// Several parameters' values as one float32 vector, in order.
-class FlatLayout {
- public:
-  explicit FlatLayout(const std::vector<at::Tensor>& like);
-
-  std::int64_t size() const { return offsets_.back(); }
-  /// A new vector on the tensors' device; an undefined tensor counts as zeros.
-  at::Tensor flatten(const std::vector<at::Tensor>& tensors) const;
-  /// Views of `flat`, in the parameters' shapes.
-  std::vector<at::Tensor> views(const at::Tensor& flat) const;
-
- private:
-  at::Device device_;
-  std::vector<std::vector<std::int64_t>> shapes_;
-  std::vector<std::int64_t> offsets_;
-};
-
 using GradientTree = PairwiseTree<at::Tensor>;
 at::Tensor combineGradients(const at::Tensor& left, const at::Tensor& right);
 
@@ -53,9 +36,9 @@ class GradientSum {
   /// `members`: the drafters of this process.
   GradientSum(RunMonitor& monitor, std::vector<std::string> members, std::int64_t leaves, GradientRanks ranks = {});
 
-  /// Called once a step by each member, on its own thread, with its nodes of float32 vectors [n] on `device`, from left
-  /// to right. Returns the sum over all leaves, on `device`. Passes kCollectiveEnter and kCollectiveLeave with `step`.
-  at::Tensor reduce(int member, std::vector<GradientTree::Node> nodes, at::Device device, std::int64_t step);
+  /// Called by each member, on its own thread and as often as the others, with its nodes of float32 vectors [n] on
+  /// `device`, from left to right. Returns the sum over all leaves, on `device`, behind its current stream.
+  at::Tensor reduce(int member, std::vector<GradientTree::Node> nodes, at::Device device);
 
  private:
   struct Share {

@@ -50,6 +50,7 @@ HandOff::HandOff(std::vector<at::Tensor> tensors) {
 
 void HandOff::acquire(at::Device device) const {
   if (ready_ == nullptr || device.is_cpu()) return;
+  if (tensors_->front().device() != device) ownCopyStream(tensors_->front().device());
   const c10::impl::VirtualGuardImpl guard(device.type());
   const c10::Stream stream = guard.getStream(device);
   const at::Device from = tensors_->front().device();

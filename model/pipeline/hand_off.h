@@ -22,7 +22,8 @@ class HandOff {
   const std::vector<at::Tensor>& tensors() const { return *tensors_; }
 
   /// On the taker's thread: makes its current stream on `device` wait until the tensors are ready, and keeps the
-  /// giver's allocator from handing their memory out again before what that stream does next with them is done.
+  /// giver's allocator from handing their memory out again before what that stream does next with them is done. Copies
+  /// from the giver's device run on a stream there that is the thread's own.
   void acquire(at::Device device) const;
   /// acquire(), then copies to `device` (no copy where they are there already).
   std::vector<at::Tensor> receive(at::Device device) const;

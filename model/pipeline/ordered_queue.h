@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -44,16 +45,14 @@ class OrderedQueue {
     monitor_.wait(
         lock, who, [&] { return "micro-batch " + std::to_string(sequence) + " from the target workers" + state(); },
         [&] { return items_.count(sequence) != 0; });
-    Entry entry = std::move(items_.at(sequence));
-    items_.erase(sequence);
-    instrument().observe(entry.given);
-    instrument().publish(taken_[sequence]);
-    for (auto next = taken_.begin(); next != taken_.end() && next->first == lowest_; next = taken_.erase(next)) {
-      devices::joinClock(room_.done, next->second.done);
-      ++lowest_;
-    }
-    monitor_.changed();
-    return std::move(entry.item);
+    return takeOut(sequence);
+  }
+
+  /// The same where it was pushed already.
+  std::optional<Item> tryPop(std::int64_t sequence) {
+    const auto lock = monitor_.lock();
+    if (items_.count(sequence) == 0) return std::nullopt;
+    return takeOut(sequence);
   }
 
   /// Items that wait now.
@@ -67,6 +66,20 @@ class OrderedQueue {
     Item item;
     devices::HostMark given;
   };
+
+  /// Under the monitor's lock.
+  Item takeOut(std::int64_t sequence) {
+    Entry entry = std::move(items_.at(sequence));
+    items_.erase(sequence);
+    instrument().observe(entry.given);
+    instrument().publish(taken_[sequence]);
+    for (auto next = taken_.begin(); next != taken_.end() && next->first == lowest_; next = taken_.erase(next)) {
+      devices::joinClock(room_.done, next->second.done);
+      ++lowest_;
+    }
+    monitor_.changed();
+    return std::move(entry.item);
+  }
 
   std::string state() const {
     return " (the queue is at " + std::to_string(lowest_) + ", depth " + std::to_string(depth_) + ")";

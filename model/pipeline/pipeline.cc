@@ -124,6 +124,12 @@ class RoleThreads {
 
 std::string workerName(const std::string& role, std::size_t index) { return role + "[" + std::to_string(index) + "]"; }
 
+TargetConfig PipelineModels::storedTarget() const {
+  TargetConfig stored = targetConfig;
+  if (source == FeatureSource::kTable) stored.layers = 0;
+  return stored;
+}
+
 PipelineShared::PipelineShared(const PipelineOptions& options, const PipelineModels& models,
                                const std::vector<Sample>& samples, RunMonitor& monitor, RunRecord* record,
                                PipelineObserver& observer, std::int64_t firstStep, Collective* ranks)

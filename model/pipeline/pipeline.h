@@ -19,6 +19,7 @@
 #include "model/optimizer.h"
 #include "model/pipeline/batch.h"
 #include "model/pipeline/collective.h"
+#include "model/pipeline/gradient_exchange.h"
 #include "model/pipeline/run_checkpoint.h"
 #include "model/pipeline/run_monitor.h"
 #include "model/pipeline/run_record.h"
@@ -44,6 +45,11 @@ struct PipelineOptions {
   AdamWOptions adamw;
   at::ScalarType dtype = at::kFloat;
   std::int64_t queueDepth = 1;
+  ExchangeOptions exchange;
+  // Steps between two that keep gradients' digests (drafter 0), and that compare the replicas' parameters, from the
+  // first on, and the last too; 0: never. Both copy every parameter to the host.
+  std::int64_t digestEvery = 1;
+  std::int64_t compareEvery = 1;
   /// Every role works on a stream of its own, out of the backend's pool: several may share a device. Otherwise on its
   /// device's default stream.
   bool ownStreams = false;
@@ -53,12 +59,22 @@ struct PipelineOptions {
   std::optional<EvaluationOptions> evaluation;
 };
 
+/// What a target makes hidden states of.
+enum class FeatureSource {
+  kLayers,  // its layers
+  kTable,  // its embedding's rows, picked by token, position and layer (tableFeature()): of the right size, and no more
+};
+
 /// Parameters on the CPU in float32, from which every worker makes its replica.
 struct PipelineModels {
   TargetConfig targetConfig;
-  std::vector<at::Tensor> target;
+  FeatureSource source = FeatureSource::kLayers;
+  std::vector<at::Tensor> target;  // of storedTarget()
   DrafterConfig drafterConfig;
   std::vector<at::Tensor> drafter;
+
+  /// The part of the target that there is: without layers where they are not the source.
+  TargetConfig storedTarget() const;
 };
 
 /// Told what happens, on the thread where it happens, with its role, step and phase set. May throw, which fails the

@@ -29,6 +29,9 @@ Json stepLine(const StepMetrics& metrics) {
   for (const auto& [role, sample] : metrics.roles) {
     roles[role] = {
         {"tokens", sample.tokens}, {"busy_seconds", sample.busySeconds}, {"wait_seconds", sample.waitSeconds}};
+    if (role.rfind("drafter", 0) != 0) continue;
+    roles[role]["feature_wait_seconds"] = sample.featureWaitSeconds;
+    roles[role]["gradient_wait_seconds"] = sample.gradientWaitSeconds;
   }
   line["roles"] = std::move(roles);
   return line;
@@ -125,8 +128,10 @@ void RunRecord::restore(const std::string& saved) {
   std::vector<std::vector<GradientDigest>> digests;
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const JsonDocument document = JsonDocument::parse(lines[i], path + ":" + std::to_string(i + 1));
-    numbers.push_back(JsonReader(document).integer("step", 0, std::int64_t{1} << 40));
-    digests.push_back(readDigests(file, numbers.back(), parameters_.size()));
+    JsonReader reader(document);
+    numbers.push_back(reader.integer("step", 0, std::int64_t{1} << 40));
+    const bool kept = reader.boolean("digests", true);
+    digests.push_back(kept ? readDigests(file, numbers.back(), parameters_.size()) : std::vector<GradientDigest>());
   }
   lines_ = std::move(lines);
   numbers_ = std::move(numbers);
@@ -148,8 +153,10 @@ void RunRecord::append(const Json& line) {
 }
 
 void RunRecord::add(const StepMetrics& metrics, std::vector<GradientDigest> digests) {
-  REDRAFT_CHECK(digests.size() == parameters_.size(), "one digest a parameter");
-  append(stepLine(metrics));
+  REDRAFT_CHECK(digests.empty() || digests.size() == parameters_.size(), "one digest a parameter, or none");
+  Json line = stepLine(metrics);
+  if (digests.empty()) line["digests"] = false;
+  append(line);
   numbers_.push_back(metrics.step);
   digests_.push_back(std::move(digests));
 }
@@ -169,6 +176,7 @@ void RunRecord::writeDigests(const std::string& folder) const {
   steps.reserve(digests_.size());
   std::vector<NamedTensor> tensors;
   for (std::size_t i = 0; i < digests_.size(); ++i) {
+    if (digests_[i].empty()) continue;
     steps.emplace_back(numbers_[i], digests_[i]);
     steps.back().list(tensors);
   }

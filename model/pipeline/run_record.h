@@ -27,7 +27,7 @@ class RunRecord {
   /// Copies of both files as they are now.
   void save(const std::string& folder) const;
 
-  /// Appends the line of one step at once; its digests follow with writeDigests().
+  /// Appends the line of one step at once; its digests, if it kept any, follow with writeDigests().
   void add(const StepMetrics& metrics, std::vector<GradientDigest> digests);
   void addEvaluation(const std::vector<std::int64_t>& acceptLengths, double meanAcceptLength,
                      const std::string& textHash, bool greedyEqual);

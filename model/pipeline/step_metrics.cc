@@ -6,7 +6,10 @@ namespace redraft::model {
 
 std::string samplesText(const std::map<std::string, RoleSample>& samples) {
   Json roles = Json::object();
-  for (const auto& [role, sample] : samples) roles[role] = {sample.tokens, sample.busySeconds, sample.waitSeconds};
+  for (const auto& [role, sample] : samples) {
+    roles[role] = {sample.tokens, sample.busySeconds, sample.waitSeconds, sample.featureWaitSeconds,
+                   sample.gradientWaitSeconds};
+  }
   return roles.dump();
 }
 
@@ -14,7 +17,8 @@ std::map<std::string, RoleSample> samplesFromText(const std::string& text) {
   std::map<std::string, RoleSample> samples;
   const Json roles = Json::parse(text);
   for (const auto& [role, sample] : roles.items())
-    samples[role] = {sample.at(0).get<std::int64_t>(), sample.at(1).get<double>(), sample.at(2).get<double>()};
+    samples[role] = {sample.at(0).get<std::int64_t>(), sample.at(1).get<double>(), sample.at(2).get<double>(),
+                     sample.at(3).get<double>(), sample.at(4).get<double>()};
   return samples;
 }
 
@@ -24,6 +28,8 @@ void RoleSamples::add(std::int64_t step, const std::string& role, const RoleSamp
   sum.tokens += sample.tokens;
   sum.busySeconds += sample.busySeconds;
   sum.waitSeconds += sample.waitSeconds;
+  sum.featureWaitSeconds += sample.featureWaitSeconds;
+  sum.gradientWaitSeconds += sample.gradientWaitSeconds;
 }
 
 std::map<std::string, RoleSample> RoleSamples::take(std::int64_t step) {

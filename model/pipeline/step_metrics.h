@@ -14,6 +14,9 @@ struct RoleSample {
   std::int64_t tokens = 0;  // of context
   double busySeconds = 0;
   double waitSeconds = 0;  // for the queue and for the other drafters
+  // Of a drafter's stream, by its device's clock: time in which the device had nothing else to do for the step.
+  double featureWaitSeconds = 0;   // for hidden states: for the targets, and for the copy
+  double gradientWaitSeconds = 0;  // for the exchange, after backward
 };
 
 struct StepMetrics {

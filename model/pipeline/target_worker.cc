@@ -1,5 +1,7 @@
 #include "model/pipeline/target_worker.h"
 
+#include <ATen/ATen.h>
+
 #include <utility>
 
 #include "model/device_copy.h"
@@ -20,18 +22,35 @@ std::vector<at::Tensor> frozenReplica(const std::vector<at::Tensor>& parameters,
 
 }  // namespace
 
+at::Tensor tableFeature(const at::Tensor& ids, const at::Tensor& embedding, const std::vector<std::int64_t>& layerIds) {
+  // Odd numbers, so that neighbours in token, position and layer get rows far apart.
+  constexpr std::int64_t kByPosition = 7919, kByLayer = 104729;
+  const at::Tensor positions = consecutivePositions(ids.size(0), 0, ids.size(1), ids.device());
+  const at::Tensor first = ids + positions * kByPosition;
+  std::vector<at::Tensor> states;
+  for (const std::int64_t layer : layerIds)
+    states.push_back(at::embedding(embedding, at::remainder(first + (layer + 1) * kByLayer, embedding.size(0))));
+  return at::cat(states, -1);
+}
+
 TargetWorker::TargetWorker(PipelineShared& shared, int index)
     : shared_(shared),
       index_(index),
       name_(workerName("target", static_cast<std::size_t>(index))),
       device_(shared.options.targets[static_cast<std::size_t>(index)]),
-      target_(shared.models.targetConfig, frozenReplica(shared.models.target, shared.options.dtype, device_)) {}
+      target_(shared.models.storedTarget(), frozenReplica(shared.models.target, shared.options.dtype, device_)) {}
 
 void TargetWorker::run() {
   for (std::int64_t step = shared_.firstStep; step < shared_.options.steps; ++step) {
     const StepScope scope(step);
     for (const MicroBatchRef& ref : shared_.plan.ofTarget(index_, step)) produce(ref);
   }
+}
+
+at::Tensor TargetWorker::contextFeature(const at::Tensor& ids) const {
+  const std::vector<std::int64_t>& layerIds = shared_.models.drafterConfig.targetLayerIds;
+  if (shared_.models.source == FeatureSource::kTable) return tableFeature(ids, target_.head().embedding, layerIds);
+  return target_.contextFeature(ids, layerIds);
 }
 
 void TargetWorker::produce(const MicroBatchRef& ref) {
@@ -49,8 +68,7 @@ void TargetWorker::produce(const MicroBatchRef& ref) {
       feature.tokens = batch.tokens;
     }
     const PhaseScope phase(devices::Phase::kTargetForward);
-    feature.contextFeature =
-        HandOff({target_.contextFeature(upload(batch.ids, device_), shared_.models.drafterConfig.targetLayerIds)});
+    feature.contextFeature = HandOff({contextFeature(upload(batch.ids, device_))});
   }
   sample.tokens = feature.tokens;
   shared_.samples.add(ref.step, name_, sample);

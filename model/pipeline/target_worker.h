@@ -2,10 +2,15 @@
 // The thread of one target: makes the context features of its micro-batches and pushes them. Internal to the pipeline.
 
 #include <string>
+#include <vector>
 
 #include "model/pipeline/pipeline_shared.h"
 
 namespace redraft::model {
+
+/// Stands in for hidden states where a run is to measure the drafter alone: ids int64 [B, S] to [B, S, K · H], for each
+/// captured layer a row of `embedding` [V, H], chosen by token, position and layer.
+at::Tensor tableFeature(const at::Tensor& ids, const at::Tensor& embedding, const std::vector<std::int64_t>& layerIds);
 
 class TargetWorker {
  public:
@@ -16,6 +21,7 @@ class TargetWorker {
 
  private:
   void produce(const MicroBatchRef& ref);
+  at::Tensor contextFeature(const at::Tensor& ids) const;
 
   PipelineShared& shared_;
   const int index_;

@@ -32,6 +32,7 @@ harness::CasePlan planOfRelocated(const Scenario& scenario) {
   plan.expected.finding = scenario.expect.finding;
   plan.golden = scenario.golden;
   plan.processes = scenario.processes;
+  plan.scalingOf = scenario.scalingOf;
   return plan;
 }
 
@@ -75,7 +76,8 @@ std::vector<Scenario> selectScenarios(const std::vector<StoredScenario>& all, co
   std::vector<Scenario> selected;
   for (const StoredScenario& each : all) {
     const auto hit = [&](const std::string& filter) { return selects(filter, each.scenario.name); };
-    if (filters.empty() || std::any_of(filters.begin(), filters.end(), hit)) selected.push_back(each.scenario);
+    if (filters.empty() ? each.inSuite : std::any_of(filters.begin(), filters.end(), hit))
+      selected.push_back(each.scenario);
   }
   return selected;
 }

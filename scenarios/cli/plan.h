@@ -18,7 +18,7 @@ harness::CasePlan planOf(Scenario scenario);
 harness::CasePlan planOfRun(const std::string& folder);
 
 /// The scenarios that a filter selects: a whole name, or a glob where '*' crosses '/'. An empty list of filters selects
-/// all. Throws Error(kBadInput) when a filter selects nothing.
+/// the suite. Throws Error(kBadInput) when a filter selects nothing.
 std::vector<Scenario> selectScenarios(const std::vector<StoredScenario>& all, const std::vector<std::string>& filters);
 
 /// The file of each scenario, by its name, as reports show it: relative to the working folder where it is below it.

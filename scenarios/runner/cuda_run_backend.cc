@@ -26,10 +26,23 @@ namespace {
 
 using devices::Status;
 
+int countGpus(const devices::Topology& logical) {
+  return devices::loadCudaDriver({.topology = logical})->deviceCount();
+}
+
 /// A driver first, to know how many GPUs there are; then one that knows the topology in their terms.
-devices::Placement placeOnGpus(const devices::Topology& logical, const ProcessLayout& layout) {
-  const int gpus = devices::loadCudaDriver({.topology = logical})->deviceCount();
+devices::Placement placeOnGpus(const TopologySpec& spec, const ProcessLayout& layout) {
+  const devices::Topology logical = spec.resolve();
   const std::size_t processes = layout.processes.roles.size();
+  const std::string needs = "needs " + std::to_string(spec.devices) + " GPUs (topology.distinct): ";
+  int gpus = 0;
+  try {
+    gpus = countGpus(logical);
+  } catch (const Error& none) {
+    if (!spec.distinct) throw;
+    throw Unsupported(needs + none.message());
+  }
+  if (spec.distinct && gpus < spec.devices) throw Unsupported(needs + "this machine has " + std::to_string(gpus));
   if (layout.sameEnvironment && static_cast<std::size_t>(gpus) < processes)
     throw Unsupported("needs a GPU for each of " + std::to_string(processes) + " processes: this machine has " +
                       std::to_string(gpus));
@@ -39,7 +52,7 @@ devices::Placement placeOnGpus(const devices::Topology& logical, const ProcessLa
 class CudaRunBackend final : public RunBackend {
  public:
   CudaRunBackend(const Scenario& scenario, const ProcessLayout& layout)
-      : RunBackend(placeOnGpus(scenario.topology.resolve(), layout)),
+      : RunBackend(placeOnGpus(scenario.topology, layout)),
         driver_(devices::loadCudaDriver({.topology = placement().physical()})) {
     for (const std::string& role : layout.processes.own()) used_.insert(placement().physical().deviceOf(role));
   }

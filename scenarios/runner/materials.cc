@@ -19,10 +19,13 @@ void loadTarget(const Scenario& scenario, const std::string& folder, model::Pipe
   if (scenario.target.checkpoint.empty()) {
     const JsonDocument config = JsonDocument::parse(scenario.target.config.dump(), scenario.name + ": target.config");
     models.targetConfig = model::readTargetConfig(JsonReader(config));
-    models.target = model::randomParameters(model::targetParameters(models.targetConfig), scenario.seed,
+    models.target = model::randomParameters(model::targetParameters(models.storedTarget()), scenario.seed,
                                             model::initialDeviation(models.targetConfig));
     return;
   }
+  if (models.source != model::FeatureSource::kLayers)
+    throwBadInput(scenario.name + ": target.source", "a table is made from a config, not from a checkpoint",
+                  "give \"config\", or take \"source\" away");
   const std::string path = joinPath(folder, scenario.target.checkpoint);
   const std::string home =
       std::filesystem::is_directory(path) ? path : std::filesystem::path(path).parent_path().string();
@@ -57,6 +60,22 @@ model::EvaluationOptions takePrompts(const Scenario& scenario, std::vector<model
     samples.pop_back();
   }
   return options;
+}
+
+std::vector<model::Sample> loadSamples(const Scenario& scenario, const std::string& folder, std::int64_t vocabulary) {
+  const DataSpec& spec = scenario.data;
+  if (spec.format == "random")
+    return model::randomSamples(scenario.seed, spec.samples, spec.sequenceLength, vocabulary);
+  model::DataOptions data;
+  data.path = joinPath(folder, spec.path);
+  data.format = dataFormat(spec.format);
+  data.sequenceLength = spec.sequenceLength;
+  data.vocabulary = vocabulary;
+  model::Dataset dataset = model::loadDataset(data);
+  log(LogLevel::kInfo, data.path + ": " + std::to_string(dataset.samples.size()) + " samples, " +
+                           std::to_string(dataset.unsupervised) + " without two adjacent supervised tokens left out, " +
+                           std::to_string(dataset.cut) + " cut to " + std::to_string(data.sequenceLength) + " tokens");
+  return std::move(dataset.samples);
 }
 
 std::vector<at::Device> devicesOf(const Scenario& scenario, const RunBackend& backend, const std::string& role) {
@@ -98,6 +117,10 @@ model::PipelineOptions pipelineOptions(const Scenario& scenario, const std::stri
   options.clip = training.clip;
   options.dtype = training.dtype == "bfloat16" ? at::kBFloat16 : at::kFloat;
   options.queueDepth = training.queueDepth;
+  options.exchange.bucketBytes = std::int64_t{training.bucketMib} << 20;
+  options.exchange.overlapped = training.exchange == "overlapped";
+  options.digestEvery = training.digestEvery;
+  options.compareEvery = training.compareEvery;
   options.checkpointEvery = training.checkpointEvery;
   options.checkpointFolder = joinPath(folder, "checkpoint");
   options.configuration = configurationHash(scenario);
@@ -113,18 +136,10 @@ model::DataFormat dataFormat(const std::string& name) {
 
 Materials loadMaterials(const Scenario& scenario, const std::string& folder, const RunBackend& backend) {
   Materials materials;
+  if (scenario.target.source == "table") materials.models.source = model::FeatureSource::kTable;
   loadTarget(scenario, folder, materials.models);
   loadDrafter(scenario, materials.models);
-  model::DataOptions data;
-  data.path = joinPath(folder, scenario.data.path);
-  data.format = dataFormat(scenario.data.format);
-  data.sequenceLength = scenario.data.sequenceLength;
-  data.vocabulary = materials.models.targetConfig.vocabSize;
-  model::Dataset dataset = model::loadDataset(data);
-  log(LogLevel::kInfo, data.path + ": " + std::to_string(dataset.samples.size()) + " samples, " +
-                           std::to_string(dataset.unsupervised) + " without two adjacent supervised tokens left out, " +
-                           std::to_string(dataset.cut) + " cut to " + std::to_string(data.sequenceLength) + " tokens");
-  materials.samples = std::move(dataset.samples);
+  materials.samples = loadSamples(scenario, folder, materials.models.targetConfig.vocabSize);
   materials.options = pipelineOptions(scenario, folder, backend);
   // Throws when a role is missing or a drafter would get nothing.
   const model::MicroBatchPlan fits(scenario.training.microBatches, scenario.topology.workers("target"),

@@ -84,7 +84,12 @@ class Checker {
     require(target.checkpoint.empty() != target.config.is_null(), "/target",
             "a target has either a checkpoint or a config", "write {\"checkpoint\": PATH}, or {\"config\": {…}}");
     require(scenario_.drafter.is_object(), "/drafter", "missing", "give the drafter's config.json");
-    require(!scenario_.data.path.empty(), "/data", "missing key \"path\"", "name the file of samples");
+    const bool random = scenario_.data.format == "random";
+    require(scenario_.data.path.empty() == random, "/data",
+            random ? "random tokens come from no file" : "missing key \"path\"",
+            random ? "take \"path\" away" : "name the file of samples");
+    require(target.source == "layers" || !scenario_.evaluate, "/evaluate", "a target without layers generates nothing",
+            "take \"evaluate\" away, or write \"source\": \"layers\"");
   }
 
   void training() const {
@@ -105,6 +110,8 @@ class Checker {
     require(scenario_.golden.empty() || isScenarioName(scenario_.golden.substr(0, scenario_.golden.find('['))),
             "/golden", "\"" + printable(scenario_.golden) + "\" is not a scenario's name",
             "write true, false or a name");
+    require(scenario_.scalingOf.empty() || isScenarioName(scenario_.scalingOf), "/scaling_of",
+            "\"" + printable(scenario_.scalingOf) + "\" is not a scenario's name", "write a name");
   }
 
   const Scenario& scenario_;

@@ -11,6 +11,7 @@ namespace redraft::scenarios {
 struct FileKeys {
   std::string extends;
   bool isAbstract = false;
+  bool inSuite = true;
 };
 
 template <class Visitor>
@@ -18,6 +19,7 @@ void visitFileKeys(Visitor& visit, FileKeys& keys) {
   visit.constant("schema", kScenarioSchema, "format and version of this file");
   visit.text("extends", keys.extends, "name of the scenario that this one starts from; null takes a key away");
   visit.boolean("abstract", keys.isAbstract, "true: only to be extended, not run");
+  visit.boolean("suite", keys.inSuite, "false: run only where a filter selects it");
   visit.matrix("matrix", "key.path → values: one scenario for each combination");
 }
 

@@ -73,7 +73,7 @@ Json resolvedScenario(const Scenario& scenario) {
 
 std::string configurationHash(const Scenario& scenario) {
   Json json = resolvedScenario(scenario);
-  for (const char* key : {"name", "description", "processes", "contract", "expect", "golden", "limits"})
+  for (const char* key : {"name", "description", "processes", "contract", "expect", "golden", "scaling_of", "limits"})
     json.erase(key);
   return hashText(json.dump());
 }

@@ -19,6 +19,7 @@ inline constexpr const char* kScenarioSchema = "redraft.scenario/1";
 struct TopologySpec {
   int devices = 8;
   std::string peer = "on";                        // "on", "off"
+  bool distinct = false;                          // a GPU for each device, or the case is skipped
   std::map<std::string, std::vector<int>> roles;  // "drafter" → {6, 7}: the workers drafter[0] on 6 and drafter[1] on 7
   std::vector<std::pair<std::string, std::string>> copies = {{"target", "drafter"}, {"drafter", "drafter"}};
 
@@ -29,12 +30,14 @@ struct TopologySpec {
 struct TargetSpec {
   std::string checkpoint;  // folder or file; "" when `config` is given
   Json config;             // the field's config.json, for random weights from the seed; null when `checkpoint` is given
+  std::string source = "layers";  // of hidden states: "layers", "table"
 };
 
 struct DataSpec {
-  std::string path;
-  std::string format = "text";  // "text", "conversations", "tokens"
+  std::string path;             // "" where they are made from the seed
+  std::string format = "text";  // "text", "conversations", "tokens", "random"
   int sequenceLength = 128;
+  int samples = 64;  // of "random"
 };
 
 struct TrainingSpec {
@@ -51,7 +54,11 @@ struct TrainingSpec {
   double clip = 1.0;                // global gradient norm; 0: no clipping
   std::string dtype = "float32";    // "float32", "bfloat16"
   int queueDepth = 4;
-  int checkpointEvery = 0;  // steps; 0: never
+  std::string exchange = "overlapped";  // "overlapped", "after-backward"
+  int bucketMib = 128;                  // of gradients that are exchanged together, in float32
+  int digestEvery = 1;                  // steps; 0: never
+  int compareEvery = 1;                 // steps; 0: never
+  int checkpointEvery = 0;              // steps; 0: never
 };
 
 struct EvaluateSpec {
@@ -100,7 +107,8 @@ struct Scenario {
   std::optional<FaultSpec> fault;
   Json contract;  // what it changes of its topology's affinity contract (scenario_contract.h); null: nothing
   ExpectSpec expect;
-  std::string golden;  // name of the golden that a clean run is compared with; "": none
+  std::string golden;     // name of the golden that a clean run is compared with; "": none
+  std::string scalingOf;  // name of the scenario that its throughput is a multiple of; "": none
   LimitsSpec limits;
 };
 
@@ -113,7 +121,7 @@ Scenario parseResolvedScenario(const JsonDocument& document);
 Json resolvedScenario(const Scenario& scenario);
 
 /// 32 hex digits over what decides a run's results: everything but name, description, processes, contract,
-/// expect, golden and limits.
+/// expect, golden, scaling_of and limits.
 std::string configurationHash(const Scenario& scenario);
 
 /// The token of a free run: "free/1/<configuration hash>/<seed>".

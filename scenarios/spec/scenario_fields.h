@@ -15,6 +15,7 @@ template <class Visitor>
 void visitFields(Visitor& visit, TopologySpec& topology) {
   visit.integer("devices", topology.devices, 1, kMaxDevices, "logical devices");
   visit.choice("peer", topology.peer, {"on", "off"}, "peer access; off: copies are staged through the host");
+  visit.boolean("distinct", topology.distinct, "true: a GPU for each device; skipped where there are too few");
   visit.roles("roles", topology.roles, kMaxDevices, "role → its devices, one worker a device");
   visit.edges("copies", topology.copies, "allowed copies, as pairs of roles [from, to]");
 }
@@ -23,13 +24,17 @@ template <class Visitor>
 void visitFields(Visitor& visit, TargetSpec& target) {
   visit.text("checkpoint", target.checkpoint, "safetensors file or folder of the frozen target");
   visit.json("config", target.config, "config.json of a target with random weights from the seed");
+  visit.choice("source", target.source, {"layers", "table"},
+               "what hidden states are: its layers' output, or rows of its embedding in their place");
 }
 
 template <class Visitor>
 void visitFields(Visitor& visit, DataSpec& data) {
-  visit.text("path", data.path, "file of samples");
-  visit.choice("format", data.format, {"text", "conversations", "tokens"}, "what the file holds");
+  visit.text("path", data.path, "file of samples; none for \"random\"");
+  visit.choice("format", data.format, {"text", "conversations", "tokens", "random"},
+               "what the file holds; random: tokens from the seed, all supervised");
   visit.integer("sequence_length", data.sequenceLength, 2, 1 << 20, "tokens a sequence");
+  visit.integer("samples", data.samples, 1, 1 << 20, "sequences of random tokens");
 }
 
 template <class Visitor>
@@ -48,6 +53,12 @@ void visitFields(Visitor& visit, TrainingSpec& training) {
   visit.number("clip", training.clip, 0, 1e9, "bound of the global gradient norm; 0: none");
   visit.choice("dtype", training.dtype, {"float32", "bfloat16"}, "compute type; masters are float32");
   visit.integer("queue_depth", training.queueDepth, 1, 4096, "samples that the hidden-state queue holds");
+  visit.choice("exchange", training.exchange, {"overlapped", "after-backward"},
+               "when gradients are exchanged; the bits are the same");
+  visit.integer("bucket_mib", training.bucketMib, 1, 1 << 16, "MiB of gradients that are exchanged together");
+  visit.integer("digest_every", training.digestEvery, 0, kMaxCount, "steps between gradient digests; 0: none");
+  visit.integer("compare_every", training.compareEvery, 0, kMaxCount,
+                "steps between comparisons of the replicas' parameters; 0: none");
   visit.integer("checkpoint_every", training.checkpointEvery, 0, kMaxCount, "steps between checkpoints; 0: none");
 }
 
@@ -99,6 +110,7 @@ void visitFields(Visitor& visit, Scenario& scenario) {
   visit.json("contract", scenario.contract, "what the audit of the trace allows beyond or short of the topology");
   visit.object("expect", scenario.expect, "verdict and finding that make the case as expected");
   visit.golden("golden", scenario.golden, "true: compared with its own golden; false: not; a name: that scenario's");
+  visit.text("scaling_of", scenario.scalingOf, "scenario whose tokens/s this one's are given as a multiple of");
   visit.object("limits", scenario.limits, "when a run is ended");
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxScenarioBytes = 1u << 20;
 constexpr std::size_t kMaxKeyPathParts = 16;
-constexpr const char* kFileOnly[] = {"schema", "extends", "abstract", "matrix"};
+constexpr const char* kFileOnly[] = {"schema", "extends", "abstract", "suite", "matrix"};
 
 /// Reads the keys of visitFileKeys; the scenario's own are FieldReader's.
 class FileKeyReader : public FieldReader {

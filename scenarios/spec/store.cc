@@ -137,9 +137,10 @@ std::vector<StoredScenario> loadVariants(const std::string& root, const std::str
   for (const Variant& variant : expandMatrix(own, merged)) {
     const std::string full = name + variant.suffix;
     const std::string file = own.document.name();
-    scenarios.push_back({readScenario(variant.json, full, provenance, root), file, false});
+    scenarios.push_back({readScenario(variant.json, full, provenance, root), file, false, own.keys.inSuite});
     if (variant.json.contains("fault"))
-      scenarios.push_back({readScenario(twinOf(variant.json, full), full + kTwinSuffix, provenance, root), file, true});
+      scenarios.push_back({readScenario(twinOf(variant.json, full), full + kTwinSuffix, provenance, root), file, true,
+                           own.keys.inSuite});
   }
   return scenarios;
 }

@@ -17,6 +17,7 @@ struct StoredScenario {
   Scenario scenario;
   std::string file;     // it came from
   bool isTwin = false;  // the same without the fault
+  bool inSuite = true;  // false: run only where a filter selects it
 };
 
 /// All runnable scenarios under `root`/files, in order of file name, then matrix, each twin after its scenario. Throws

@@ -77,7 +77,12 @@ std::string metricsText(const Record& record) {
     }
     line["seconds"] = 0.5;
     line["parameters_hash"] = step.parametersHash;
-    line["roles"]["drafter[0]"] = {{"tokens", 64}, {"busy_seconds", 0.25}, {"wait_seconds", 0.0}};
+    if (!step.keptDigests) line["digests"] = false;
+    line["roles"]["drafter[0]"] = {{"tokens", 64},
+                                   {"busy_seconds", 0.25},
+                                   {"wait_seconds", 0.0},
+                                   {"feature_wait_seconds", 0.125},
+                                   {"gradient_wait_seconds", 0.0625}};
     text += line.dump() + "\n";
   }
   if (record.evaluation) {
@@ -122,6 +127,7 @@ void writeDigests(const std::string& path, const Record& record) {
   const auto count = static_cast<std::int64_t>(record.parameters.size());
   std::vector<NamedTensor> tensors;
   for (std::size_t s = 0; s < storage.size(); ++s) {
+    if (storage[s].l2.empty()) continue;
     const std::string prefix = "step." + std::to_string(record.steps[s].step) + ".grad.";
     tensors.push_back(named(prefix + "l2", Dtype::kF64, {count}, storage[s].l2));
     tensors.push_back(named(prefix + "max", Dtype::kF64, {count}, storage[s].max));

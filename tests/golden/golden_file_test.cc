@@ -37,6 +37,16 @@ TEST_F(GoldenTest, BlessedRunEqualsItsGoldenAfterReading) {
   EXPECT_EQ(compareThroughput(performance->record, run).roles.size(), 2u);
 }
 
+TEST_F(GoldenTest, AStepWithoutDigestsStaysWithoutThem) {
+  Record run = exampleRecord();
+  run.gradients[1].clear();
+  bless(run, root(), "single-drafter", because("only some steps keep digests"));
+  const std::optional<Golden> golden = findNumerics(root(), "single-drafter", run.numericsClass);
+  ASSERT_TRUE(golden.has_value());
+  EXPECT_TRUE(golden->record.gradients[1].empty());
+  EXPECT_EQ(compareNumerics(golden->record, run).outcome, Outcome::kEqual);
+}
+
 TEST_F(GoldenTest, BlessingAgainShowsTheDifferenceFromTheOldOne) {
   bless(exampleRecord(), root(), "single-drafter", because("first"));
   Record changed = exampleRecord();

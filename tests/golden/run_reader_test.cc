@@ -38,6 +38,28 @@ TEST_F(RunReaderTest, ReadsBackEveryValueOfARun) {
   EXPECT_EQ(record.performanceClass, exampleRecord().performanceClass);
 }
 
+TEST_F(RunReaderTest, WaitsAreSharesOfTheirStep) {
+  const Record record = loadRun(run());
+  EXPECT_EQ(record.stepSeconds, (std::vector<double>{0.5, 0.5, 0.5}));
+  EXPECT_EQ(record.waits.at("drafter[0]").features, (std::vector<double>{0.25, 0.25, 0.25}));
+  EXPECT_EQ(record.waits.at("drafter[0]").gradients, (std::vector<double>{0.125, 0.125, 0.125}));
+}
+
+TEST_F(RunReaderTest, AStepThatKeptNoDigestsHasNone) {
+  Record record = exampleRecord();
+  record.steps[1].keptDigests = false;
+  record.steps[1].parametersHash = "";
+  record.gradients[1].clear();
+  writeRun(run(), record);
+  const Record read = loadRun(run());
+  EXPECT_EQ(read.gradients[0].size(), 2u);
+  EXPECT_TRUE(read.gradients[1].empty());
+  EXPECT_EQ(compareNumerics(record, read).outcome, Outcome::kEqual);
+  const NumericsComparison other = compareNumerics(exampleRecord(), read);
+  EXPECT_EQ(other.outcome, Outcome::kDifferent);
+  EXPECT_EQ(other.firstStep, 1);
+}
+
 TEST_F(RunReaderTest, RefusesATornLastLine) {
   const std::string text = readFile(file("metrics.jsonl"));
   overwrite(file("metrics.jsonl"), text.substr(0, text.size() - 5));

@@ -43,6 +43,22 @@ TEST(SuiteTest, EveryPlannedCaseHasAResultInTheOrderOfThePlan) {
   EXPECT_TRUE(fileExists(suite.folder + "/b.c/result.json"));
 }
 
+TEST(SuiteTest, ACaseIsGivenAsAMultipleOfAnotherThatPassedBeforeIt) {
+  const TemporaryFolder folder;
+  SuiteOptions options = optionsFor(folder);
+  options.jobs = 1;
+  std::vector<CasePlan> plans = {fakePlan(kGood, "one"), fakePlan(kGood, "two"), fakePlan({"exit 5"}, "broken"),
+                                 fakePlan(kGood, "of-broken")};
+  plans[1].scalingOf = "one";
+  plans[3].scalingOf = "broken";
+  const reports::SuiteResult suite = runSuite(plans, options);
+  ASSERT_TRUE(suite.cases[1].figures.pace.scaling.has_value());
+  EXPECT_EQ(suite.cases[1].figures.pace.scaling->of, "one");
+  EXPECT_DOUBLE_EQ(suite.cases[1].figures.pace.scaling->ratio, 1.0);
+  EXPECT_FALSE(suite.cases[0].figures.pace.scaling.has_value());
+  EXPECT_FALSE(suite.cases[3].figures.pace.scaling.has_value());
+}
+
 TEST(SuiteTest, TheRecordOnTheDiskIsTheResult) {
   const TemporaryFolder folder;
   SuiteOptions options = optionsFor(folder);

@@ -1,6 +1,7 @@
 // The files that ship, and the schema that is published with them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 
@@ -112,6 +113,22 @@ TEST(ScenarioFilesTest, EveryGoldenThatIsNamedIsAScenarioThatPasses) {
   for (const StoredScenario& each : all) {
     if (each.scenario.golden.empty()) continue;
     EXPECT_EQ(findScenario(all, each.scenario.golden).scenario.expect.verdict, "PASSED") << each.scenario.name;
+  }
+}
+
+TEST(ScenarioFilesTest, EveryScenarioThatAnotherIsAMultipleOfIsThereAndRunsBeforeIt) {
+  std::vector<std::string> before;
+  for (const StoredScenario& each : loadScenarios(kRoot)) {
+    if (!each.scenario.scalingOf.empty()) {
+      EXPECT_EQ(std::count(before.begin(), before.end(), each.scenario.scalingOf), 1) << each.scenario.name;
+    }
+    before.push_back(each.scenario.name);
+  }
+}
+
+TEST(ScenarioFilesTest, NothingOfTheSuiteNeedsAGpu) {
+  for (const StoredScenario& each : loadScenarios(kRoot)) {
+    EXPECT_TRUE(each.scenario.backend != "cuda" || !each.inSuite) << each.scenario.name;
   }
 }
 

@@ -139,6 +139,33 @@ TEST(ScenarioSpecTest, ComparesAFaultWithNoGoldenUnlessItNamesOne) {
   EXPECT_EQ(all[1].scenario.golden, "f/twin");
 }
 
+TEST(ScenarioSpecTest, RandomDataComesFromNoFileAndATableGeneratesNothing) {
+  const ScenarioFolder folder;
+  folder.write("base", ScenarioFolder::whole(""));
+  const auto error = [&](const std::string& more) -> std::string {
+    folder.write("d", R"({"schema": "redraft.scenario/1", "extends": "base", )" + more + "}");
+    try {
+      loadScenarios(folder.root());
+      return "";
+    } catch (const Error& refused) {
+      return refused.what();
+    }
+  };
+  EXPECT_NE(error(R"("data": {"format": "random"})").find("random tokens"), std::string::npos);
+  EXPECT_NE(error(R"("data": {"path": null})").find("missing key"), std::string::npos);
+  EXPECT_EQ(error(R"("data": {"format": "random", "path": null, "samples": 3})"), "");
+  EXPECT_NE(error(R"("target": {"source": "table"}, "evaluate": {})").find("generates nothing"), std::string::npos);
+}
+
+TEST(ScenarioSpecTest, AScenarioOutsideTheSuiteSaysSoItsVariantsTooAndHandsItOnToNone) {
+  const ScenarioFolder folder;
+  folder.write("big", ScenarioFolder::whole(R"("suite": false, "matrix": {"seed": [1, 2]})"));
+  folder.write("child", R"({"schema": "redraft.scenario/1", "extends": "big"})");
+  std::vector<bool> inSuite;
+  for (const StoredScenario& each : loadScenarios(folder.root())) inSuite.push_back(each.inSuite);
+  EXPECT_EQ(inSuite, (std::vector<bool>{false, false, true}));
+}
+
 TEST(ScenarioSpecTest, ReadsBackWhatItWroteResolved) {
   const ScenarioFolder folder;
   folder.write("r", ScenarioFolder::whole(R"("fault": {"name": "x", "k": [1, 2]}, "evaluate": {"prompts": 3},
@@ -160,6 +187,7 @@ TEST(ScenarioSpecTest, TheConfigurationHashCoversWhatDecidesResultsAndNothingEls
   renamed.name = "other";
   renamed.golden = "";
   renamed.limits.seconds = 1;
+  renamed.scalingOf = "another";
   EXPECT_EQ(configurationHash(renamed), configurationHash(scenario));
   Scenario longer = scenario;
   longer.training.steps += 1;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
 #include <string>
 
 #include "base/error.h"
@@ -38,6 +40,22 @@ TEST(DataTest, TextIsCutIntoSequencesThatAreAllSupervised) {
   EXPECT_EQ(data.samples[1].supervised, std::vector<std::uint8_t>({1, 1, 1, 1}));
   EXPECT_EQ(decodeBytes(data.samples[2].tokens), "ij");
   EXPECT_EQ(data.samples[2].id, 2);
+}
+
+TEST(DataTest, RandomSamplesAreFunctionsOfSeedAndNumber) {
+  const std::vector<Sample> samples = randomSamples(7, 3, 200, 50);
+  ASSERT_EQ(samples.size(), 3u);
+  for (const Sample& sample : samples) {
+    EXPECT_EQ(sample.tokens.size(), 200u);
+    EXPECT_TRUE(hasAnchorCandidate(sample));
+    const auto [low, high] = std::minmax_element(sample.tokens.begin(), sample.tokens.end());
+    EXPECT_GE(*low, 0);
+    EXPECT_LT(*high, 50);
+    EXPECT_GT(std::set<std::int32_t>(sample.tokens.begin(), sample.tokens.end()).size(), 25u);
+  }
+  EXPECT_NE(samples[0].tokens, samples[1].tokens);
+  EXPECT_EQ(randomSamples(7, 2, 200, 50)[1].tokens, samples[1].tokens);
+  EXPECT_NE(randomSamples(8, 1, 200, 50)[0].tokens, samples[0].tokens);
 }
 
 TEST(DataTest, ALastPieceOfOneByteIsLeftOutAndCounted) {

@@ -39,7 +39,7 @@ std::vector<at::Tensor> reduceBy(int members, std::int64_t leaves) {
       for (std::int64_t i = leaves * m / members; i < leaves * (m + 1) / members; ++i) {
         tree.add({0, i, leafVector(i)}, combineGradients);
       }
-      results[static_cast<std::size_t>(m)] = sum.reduce(m, tree.take(), at::kCPU, 0);
+      results[static_cast<std::size_t>(m)] = sum.reduce(m, tree.take(), at::kCPU);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -70,7 +70,7 @@ std::vector<at::Tensor> reduceByRanks(int ranks, int drafters, std::int64_t leav
       threads.emplace_back([&, sum = sums.back().get(), d, member = d - part.firstDrafter] {
         GradientTree tree(leaves);
         for (std::int64_t i = plan.first(d); i < plan.last(d); ++i) tree.add({0, i, leafVector(i)}, combineGradients);
-        results[static_cast<std::size_t>(d)] = sum->reduce(member, tree.take(), at::kCPU, 0);
+        results[static_cast<std::size_t>(d)] = sum->reduce(member, tree.take(), at::kCPU);
       });
     }
   }
@@ -113,7 +113,7 @@ TEST(GradientSumTest, AMemberThatFailsEndsTheOthersWait) {
   RunMonitor monitor(kLong);
   GradientSum sum(monitor, {"drafter[0]", "drafter[1]"}, 2);
   std::thread failing([&] { monitor.fail(std::make_exception_ptr(std::runtime_error("lost"))); });
-  EXPECT_THROW(sum.reduce(0, {{0, 0, leafVector(0)}}, at::kCPU, 0), RunStopped);
+  EXPECT_THROW(sum.reduce(0, {{0, 0, leafVector(0)}}, at::kCPU), RunStopped);
   failing.join();
 }
 
@@ -121,27 +121,12 @@ TEST(GradientSumTest, ATimeOutNamesTheMissingMember) {
   RunMonitor monitor(std::chrono::milliseconds(20));
   GradientSum sum(monitor, {"drafter[0]", "drafter[1]"}, 2);
   try {
-    sum.reduce(0, {{0, 0, leafVector(0)}}, at::kCPU, 0);
+    sum.reduce(0, {{0, 0, leafVector(0)}}, at::kCPU);
     FAIL() << "drafter[1] never came";
   } catch (const Error& error) {
     EXPECT_EQ(error.place(), "drafter[0]");
     EXPECT_NE(error.message().find("the gradients of drafter[1]"), std::string::npos) << error.what();
   }
-}
-
-TEST(FlatLayoutTest, ViewsGiveBackWhatWasFlattened) {
-  const std::vector<at::Tensor> tensors = {at::arange(6, at::kFloat).view({2, 3}), at::full({4}, 7.0, at::kFloat)};
-  const FlatLayout layout(tensors);
-  ASSERT_EQ(layout.size(), 10);
-  const std::vector<at::Tensor> views = layout.views(layout.flatten(tensors));
-  EXPECT_TRUE(at::equal(views[0], tensors[0]));
-  EXPECT_TRUE(at::equal(views[1], tensors[1]));
-}
-
-TEST(FlatLayoutTest, AParameterWithoutAGradientCountsAsZeros) {
-  const std::vector<at::Tensor> tensors = {at::ones({3}), at::ones({2})};
-  const FlatLayout layout(tensors);
-  EXPECT_TRUE(at::equal(layout.flatten({at::Tensor(), tensors[1]}), at::tensor({0.f, 0.f, 0.f, 1.f, 1.f})));
 }
 
 }  // namespace

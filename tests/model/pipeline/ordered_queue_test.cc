@@ -34,6 +34,17 @@ TEST(OrderedQueueTest, ItemsComeBySequenceWhateverTheProducersDo) {
   EXPECT_EQ(queue.size(), 0);
 }
 
+TEST(OrderedQueueTest, TryPopTakesWhatIsThereAndMakesRoomAsPopDoes) {
+  RunMonitor monitor(kLong);
+  OrderedQueue<int> queue(monitor, 1);
+  EXPECT_EQ(queue.tryPop(0), std::nullopt);
+  queue.push(0, 5, "target");
+  EXPECT_EQ(queue.tryPop(1), std::nullopt);
+  EXPECT_EQ(queue.tryPop(0), 5);
+  queue.push(1, 6, "target");
+  EXPECT_EQ(queue.pop(1, "drafter"), 6);
+}
+
 TEST(OrderedQueueTest, NeverHoldsMoreThanItsDepth) {
   RunMonitor monitor(kLong);
   OrderedQueue<int> queue(monitor, 2);

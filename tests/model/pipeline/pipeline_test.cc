@@ -91,6 +91,60 @@ TEST(PipelineBitsTest, ACheckpointedLossEqualsAPlainOne) {
   EXPECT_EQ(bitsOf(chunked), bitsOf(with(1, 1)));
 }
 
+TEST(PipelineBitsTest, BucketsOfAnySizeExchangedDuringOrAfterBackwardAreEqual) {
+  const std::vector<std::string> one = bitsOf(with(1, 1));
+  for (const std::int64_t bytes : {1, 4096}) {
+    for (const bool overlapped : {true, false}) {
+      for (const int drafters : {1, 2, 4}) {
+        TinyTraining training = with(2, drafters);
+        training.exchange = {bytes, overlapped};
+        EXPECT_EQ(bitsOf(training), one) << bytes << ' ' << overlapped << ' ' << drafters;
+      }
+    }
+  }
+}
+
+TEST(PipelineBitsTest, ProcessesExchangeBucketsWithTheSameBits) {
+  TinyTraining several = with(4, 4);
+  several.processes = 2;
+  several.exchange.bucketBytes = 4096;
+  EXPECT_EQ(bitsOf(several), bitsOf(with(1, 1)));
+}
+
+TEST(PipelineTest, TheOrderOfBucketsIsTheOneInWhichBackwardMakesGradients) {
+  // Else the first bucket, and the exchange with it, would wait for the last gradient.
+  EXPECT_EQ(gradientsAsMade(), backwardOrder(tinyDrafterConfig()));
+}
+
+TEST(PipelineTest, DigestsAndComparisonsAreKeptInTheStepsThatAreToKeepThem) {
+  TinyTraining training = with(1, 2);
+  training.steps = 5;
+  training.digestEvery = 0;
+  training.compareEvery = 3;
+  const TemporaryFolder folder;
+  const TinyOutcome outcome = train(training, folder.path());
+  ASSERT_EQ(outcome.steps.size(), 5u);
+  TinyTraining whole = with(1, 2);
+  whole.steps = 5;
+  const TemporaryFolder other;
+  const TinyOutcome all = train(whole, other.path());
+  for (const std::size_t step : {0u, 3u, 4u})
+    EXPECT_EQ(outcome.steps[step].parametersHash, all.steps[step].parametersHash) << step;
+  for (const std::size_t step : {1u, 2u}) EXPECT_EQ(outcome.steps[step].parametersHash, "") << step;
+  EXPECT_NE(readFile(folder / "metrics.jsonl").find("\"digests\":false"), std::string::npos);
+  EXPECT_EQ(readFile(other / "metrics.jsonl").find("\"digests\":false"), std::string::npos);
+  EXPECT_LT(readFile(folder / "digests.bin").size(), readFile(other / "digests.bin").size() / 4);
+}
+
+TEST(PipelineTest, ATableStandsInForTheTargetsLayers) {
+  TinyTraining training = with(2, 2);
+  training.source = FeatureSource::kTable;
+  TinyTraining alone = with(1, 1);
+  alone.source = FeatureSource::kTable;
+  EXPECT_EQ(bitsOf(training), bitsOf(alone));
+  EXPECT_NE(bitsOf(alone), bitsOf(with(1, 1)));
+}
+
 TEST(PipelineBitsTest, AnotherSplitOfTheSameSamplesIsAnotherRun) {
   TinyTraining rows = with(1, 1, 2);
   rows.batchSize = 2;

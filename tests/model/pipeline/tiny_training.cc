@@ -9,11 +9,13 @@
 #include "base/json.h"
 #include "devices/kernel_cache.h"
 #include "devices/sim/sim_driver.h"
+#include "model/blocks.h"
 #include "model/checkpoint.h"
 #include "model/kernels/attention.h"
 #include "model/pipeline/byte_tokenizer.h"
 #include "model/pipeline/thread_collective.h"
 #include "model/sim/sim_backend.h"
+#include "model/train_step.h"
 
 namespace redraft::model {
 
@@ -65,17 +67,14 @@ TargetConfig targetConfig() {
   return config;
 }
 
-DrafterConfig drafterConfig() {
-  DrafterConfig config;
-  static_cast<DecoderConfig&>(config) = targetConfig();
-  config.layers = 2;
-  config.targetLayers = 3;
-  config.blockSize = 4;
-  config.maskTokenId = kMaskToken;
-  config.targetLayerIds = {0, 1};
-  config.slidingLayers = {true, false};
-  config.slidingWindow = 8;
-  return config;
+PipelineModels tinyModels(FeatureSource source) {
+  PipelineModels models;
+  models.targetConfig = targetConfig();
+  models.source = source;
+  models.target = randomParameters(targetParameters(models.storedTarget()), 1, 0.2);
+  models.drafterConfig = tinyDrafterConfig();
+  models.drafter = randomParameters(drafterParameters(models.drafterConfig), 2, 0.05);
+  return models;
 }
 
 /// Texts of several lengths, so that micro-batches weigh differently.
@@ -108,6 +107,9 @@ PipelineOptions pipelineOptions(const TinyTraining& training) {
   options.clip = 1.0;
   options.dtype = training.dtype;
   options.queueDepth = training.queueDepth;
+  options.exchange = training.exchange;
+  options.digestEvery = training.digestEvery;
+  options.compareEvery = training.compareEvery;
   options.checkpointEvery = training.checkpointEvery;
   options.checkpointFolder = training.checkpointFolder;
   options.configuration = "tiny";
@@ -164,6 +166,35 @@ std::vector<std::string> parameterNames(const DrafterConfig& config) {
 
 }  // namespace
 
+DrafterConfig tinyDrafterConfig() {
+  DrafterConfig config;
+  static_cast<DecoderConfig&>(config) = targetConfig();
+  config.layers = 2;
+  config.targetLayers = 3;
+  config.blockSize = 4;
+  config.maskTokenId = kMaskToken;
+  config.targetLayerIds = {0, 1};
+  config.slidingLayers = {true, false};
+  config.slidingWindow = 8;
+  return config;
+}
+
+std::vector<std::size_t> gradientsAsMade() {
+  const PipelineModels models = tinyModels(FeatureSource::kLayers);
+  const Target target(models.targetConfig, models.target);
+  const Drafter drafter(models.drafterConfig, models.drafter);
+  const std::vector<Sample> samples = tinySamples();
+  const Batch batch = padSamples({&samples.back()});
+  const DrafterConfig& config = drafter.config();
+  const BlockPlan plan = planBlocks(batch.ids, batch.lossMask, drawAnchors(batch.lossMask, 5, 1, 0, batch.sampleIds),
+                                    config.blockSize, config.maskTokenId, {});
+  std::vector<std::size_t> made;
+  for (std::size_t p = 0; p < drafter.parameters().size(); ++p)
+    drafter.parameters()[p].register_hook([&made, p](const at::Tensor&) { made.push_back(p); });
+  backwardMicroBatch(drafter, target.head(), target.contextFeature(batch.ids, config.targetLayerIds), plan, {});
+  return made;
+}
+
 at::Device tinyDevice(int index) {
   tinyDriver();
   return simDevice(index);
@@ -182,11 +213,7 @@ std::vector<std::string> TinyOutcome::bits() const {
 TinyOutcome train(const TinyTraining& training, const std::string& folder,
                   const std::function<void(const StepMetrics&)>& intervene, bool resume) {
   const PipelineOptions options = pipelineOptions(training);
-  PipelineModels models;
-  models.targetConfig = targetConfig();
-  models.target = randomParameters(targetParameters(models.targetConfig), 1, 0.2);
-  models.drafterConfig = drafterConfig();
-  models.drafter = randomParameters(drafterParameters(models.drafterConfig), 2, 0.05);
+  const PipelineModels models = tinyModels(training.source);
   const std::vector<Sample> samples = tinySamples();
   RunMonitor monitor(std::chrono::seconds(60));
   RunRecord record(folder, {{"scenario", "tiny"}, {"numerics_class", Json::object()}},

@@ -19,6 +19,10 @@ struct TinyTraining {
   std::int64_t queueDepth = 4;
   std::int64_t steps = 3;
   std::int64_t chunkBlocks = 0;
+  ExchangeOptions exchange;
+  std::int64_t digestEvery = 1;
+  std::int64_t compareEvery = 1;
+  FeatureSource source = FeatureSource::kLayers;
   std::int64_t checkpointEvery = 0;
   std::string checkpointFolder;
   at::ScalarType dtype = at::kFloat;
@@ -36,6 +40,10 @@ struct TinyOutcome {
 /// `intervene` is called after each step, on drafter 0's thread, and may throw.
 TinyOutcome train(const TinyTraining& training, const std::string& folder,
                   const std::function<void(const StepMetrics&)>& intervene = nullptr, bool resume = false);
+
+/// Parameters of the run's drafter, in the order in which one backward of its training makes their gradients.
+std::vector<std::size_t> gradientsAsMade();
+DrafterConfig tinyDrafterConfig();
 
 /// Device `index` of eight simulated ones; registers the backend at the first call.
 at::Device tinyDevice(int index);

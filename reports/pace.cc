@@ -1,0 +1,50 @@
+#include "reports/pace.h"
+
+#include <cstdio>
+
+namespace redraft::reports {
+namespace {
+
+constexpr std::size_t kQuartiles = 3;
+
+template <class... Values>
+std::string format(const char* text, Values... values) {
+  char line[128];
+  std::snprintf(line, sizeof line, text, values...);
+  return line;
+}
+
+}  // namespace
+
+std::optional<Scaling> scalingOf(const std::string& name, const Pace& base, double baseRate, const Pace& own,
+                                 double ownRate) {
+  const auto timed = [](const Pace& pace) {
+    return pace.stepSeconds.size() == kQuartiles && pace.stepSeconds.front() > 0;
+  };
+  if (!timed(base) || !timed(own) || baseRate <= 0 || ownRate <= 0) return std::nullopt;
+  const std::vector<double>&a = own.stepSeconds, &b = base.stepSeconds;
+  Scaling scaling;
+  scaling.of = name;
+  scaling.ratio = ownRate / baseRate;
+  scaling.low = scaling.ratio * (a[1] / a[2]) * (b[0] / b[1]);
+  scaling.high = scaling.ratio * (a[1] / a[0]) * (b[2] / b[1]);
+  return scaling;
+}
+
+std::string paceLine(const Pace& pace) {
+  if (pace.stepSeconds.size() != kQuartiles) return "";
+  constexpr double kMillis = 1e3, kPercent = 100;
+  std::string line = format("step %.1f ms (%.1f–%.1f)", kMillis * pace.stepSeconds[1], kMillis * pace.stepSeconds[0],
+                            kMillis * pace.stepSeconds[2]);
+  for (const auto& [drafter, share] : pace.featureWait) {
+    line += "; " + drafter + format(" waited for hidden states %.2f %%", kPercent * share);
+    const auto gradients = pace.gradientWait.find(drafter);
+    if (gradients != pace.gradientWait.end()) line += format(", for gradients %.2f %%", kPercent * gradients->second);
+  }
+  if (pace.scaling)
+    line += format("; %.3f × (%.3f–%.3f) of ", pace.scaling->ratio, pace.scaling->low, pace.scaling->high) +
+            pace.scaling->of;
+  return line;
+}
+
+}  // namespace redraft::reports
