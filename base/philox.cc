@@ -60,6 +60,12 @@ std::uint64_t CounterRng::below(std::uint64_t bound) {
   return static_cast<std::uint64_t>(product >> 64);
 }
 
+void CounterRng::skipNormalPairs(std::uint64_t pairs) {
+  REDRAFT_CHECK(used_ == 4 && counter_[0] == 0 && counter_[1] == 0, "only a fresh stream can be skipped in");
+  counter_[0] = static_cast<std::uint32_t>(pairs);  // a pair takes a block
+  counter_[1] = static_cast<std::uint32_t>(pairs >> 32);
+}
+
 float CounterRng::normal() {
   if (hasSpare_) {
     hasSpare_ = false;

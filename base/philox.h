@@ -25,6 +25,8 @@ class CounterRng {
   std::uint64_t below(std::uint64_t bound);
   /// Standard normal (Box–Muller in double, rounded to float).
   float normal();
+  /// Of a stream that nothing was drawn from: goes to where `pairs` pairs of normals have been drawn.
+  void skipNormalPairs(std::uint64_t pairs);
 
  private:
   std::array<std::uint32_t, 2> key_;

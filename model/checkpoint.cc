@@ -202,16 +202,28 @@ std::vector<at::Tensor> loadTargetParameters(const TensorSource& source, const T
 
 namespace {
 
-void fillNormal(at::Tensor& parameter, CounterRng rng, double deviation) {
-  float* values = parameter.mutable_data_ptr<float>();
-  for (std::int64_t k = 0; k < parameter.numel(); ++k) values[k] = rng.normal() * static_cast<float>(deviation);
+/// Numbers [first, last) of a parameter; `first` is even.
+struct Stretch {
+  std::size_t parameter = 0;
+  std::int64_t first = 0, last = 0;
+};
+
+constexpr std::int64_t kStretch = std::int64_t{1} << 20;
+
+std::vector<Stretch> stretchesOf(const std::vector<ParameterSpec>& specs, const std::vector<at::Tensor>& parameters) {
+  std::vector<Stretch> stretches;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (specs[i].shape.size() < 2) continue;  // norms begin as ones
+    const std::int64_t count = parameters[i].numel();
+    for (std::int64_t first = 0; first < count; first += kStretch)
+      stretches.push_back({i, first, std::min(count, first + kStretch)});
+  }
+  return stretches;
 }
 
-/// Threads that are worth it for as many numbers.
-std::size_t fillers(std::int64_t elements) {
-  constexpr std::int64_t kEach = std::int64_t{1} << 22;
-  const auto most = static_cast<std::int64_t>(std::max(1u, std::thread::hardware_concurrency()));
-  return static_cast<std::size_t>(std::clamp<std::int64_t>(elements / kEach, 1, most));
+void fillNormal(float* values, const Stretch& stretch, CounterRng rng, double deviation) {
+  rng.skipNormalPairs(static_cast<std::uint64_t>(stretch.first) / 2);
+  for (std::int64_t k = stretch.first; k < stretch.last; ++k) values[k] = rng.normal() * static_cast<float>(deviation);
 }
 
 }  // namespace
@@ -220,16 +232,20 @@ std::vector<at::Tensor> randomParameters(const std::vector<ParameterSpec>& specs
                                          double deviation) {
   std::vector<at::Tensor> parameters;
   for (const ParameterSpec& spec : specs) parameters.push_back(at::ones(spec.shape, at::kFloat));
+  const std::vector<Stretch> stretches = stretchesOf(specs, parameters);
   std::atomic<std::size_t> next{0};
   const auto fillSome = [&] {
-    for (std::size_t i; (i = next++) < specs.size();) {
-      if (specs[i].shape.size() > 1) fillNormal(parameters[i], CounterRng(seed, "parameters", i), deviation);
+    for (std::size_t i; (i = next++) < stretches.size();) {
+      const Stretch& stretch = stretches[i];
+      fillNormal(parameters[stretch.parameter].mutable_data_ptr<float>(), stretch,
+                 CounterRng(seed, "parameters", stretch.parameter), deviation);
     }
   };
-  std::int64_t elements = 0;
-  for (const at::Tensor& parameter : parameters) elements += parameter.numel();
-  std::vector<std::thread> others;  // each parameter has numbers of its own, whoever draws them
-  for (std::size_t i = 1; i < fillers(elements); ++i) others.emplace_back(fillSome);
+  // A number is a function of its place, whoever draws it.
+  const std::size_t threads =
+      std::min<std::size_t>(stretches.size() / 4, std::max(1u, std::thread::hardware_concurrency()));
+  std::vector<std::thread> others;
+  for (std::size_t i = 1; i < threads; ++i) others.emplace_back(fillSome);
   fillSome();
   for (std::thread& other : others) other.join();
   return parameters;

@@ -66,6 +66,19 @@ TEST(CounterRngTest, StreamsNeverChangeBetweenVersions) {
   EXPECT_EQ(hashBytes(draws.data(), draws.size() * sizeof(double)), "489f1b49f702d7c46088f1c73ea8aa71");
 }
 
+TEST(CounterRngTest, SkippingGoesToWhereDrawingWouldHaveGone) {
+  CounterRng drawn(7, "parameters", 1);
+  for (int k = 0; k < 10; ++k) drawn.normal();
+  CounterRng skipped(7, "parameters", 1);
+  skipped.skipNormalPairs(5);
+  for (int k = 0; k < 10; ++k) EXPECT_EQ(drawn.normal(), skipped.normal()) << k;
+  CounterRng far(7, "parameters", 1), farther = far;
+  far.skipNormalPairs(std::uint64_t{1} << 32);
+  farther.skipNormalPairs((std::uint64_t{1} << 32) - 1);
+  farther.normal(), farther.normal();
+  EXPECT_EQ(far.normal(), farther.normal());
+}
+
 TEST(CounterRngTest, UniformStaysBelowOneAndFillsTheInterval) {
   CounterRng rng(1, "uniform");
   constexpr int kDraws = 100000, kBins = 10;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/philox.h"
 #include "tests/model/stack/tiny_models.h"
 
 namespace redraft::model {
@@ -80,6 +81,16 @@ TEST_F(CheckpointTest, SizesAreThoseOfThePublishedDrafters) {
   };
   EXPECT_EQ(count(2560, 9728), 537427200);    // Qwen3-4B
   EXPECT_EQ(count(4096, 12288), 1048626432);  // Qwen3-8B
+}
+
+TEST(RandomParametersTest, NumbersAreThoseOfOneStreamHoweverManyDrewThem) {
+  constexpr std::int64_t kRows = 1025, kColumns = 2049;  // two stretches and a bit, of an odd count
+  const std::vector<ParameterSpec> specs = {{"a", {4, 4}}, {"norm", {7}}, {"b", {kRows, kColumns}}};
+  const std::vector<at::Tensor> parameters = randomParameters(specs, 9, 0.5);
+  EXPECT_TRUE(parameters[1].equal(at::ones({7})));
+  CounterRng rng(9, "parameters", 2);
+  const float* values = parameters[2].const_data_ptr<float>();
+  for (std::int64_t k = 0; k < kRows * kColumns; ++k) ASSERT_EQ(values[k], rng.normal() * 0.5f) << k;
 }
 
 TEST_F(CheckpointTest, SavedDrafterLoadsBitForBit) {
