@@ -1,6 +1,8 @@
 #include "harness/bisect/bisect.h"
 
-#include <sys/prctl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -8,6 +10,7 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <thread>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -38,6 +41,36 @@ std::vector<CommitEvidence> recorded(const std::string& folder) {
         recordFromJson<CommitEvidence>(JsonDocument::parse(line, path, JsonDocument::Comments::kRefuse).root(), path));
   return commits;
 }
+
+/// Interrupts this program when one of two is gone: what drives the bisection, or the shell of git's that called this.
+void endWith(std::int64_t driver, pid_t parent) {
+  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(driver), 0));
+  if (fd < 0) throw Error(ErrorKind::kEnvironment, "the bisection", "is not running any more");
+  std::thread([fd, parentFd = static_cast<int>(::syscall(SYS_pidfd_open, parent, 0))] {
+    pollfd ended[] = {{fd, POLLIN, 0}, {parentFd, POLLIN, 0}};
+    while (::poll(ended, 2, 60'000) <= 0) {  // as long as this program lasts
+    }
+    ::kill(::getpid(), SIGTERM);
+  }).detach();
+}
+
+/// A step in a group of its own, so that it is not killed with git's before it has ended its build or run; the lock
+/// says that it has.
+class StepLock {
+ public:
+  explicit StepLock(const std::string& folder) : lock_(joinPath(folder, kFile), 0) { ::setpgid(0, 0); }
+  static void waitFor(const std::string& folder) {
+    try {
+      const FileLock gone(joinPath(folder, kFile), 15'000);
+    } catch (const Error& error) {
+      log(LogLevel::kWarning, error.what());
+    }
+  }
+
+ private:
+  static constexpr const char* kFile = "step.lock";
+  FileLock lock_;
+};
 
 /// Good first, then by the order of history.
 void sortByHistory(const std::vector<std::string>& candidates, std::vector<CommitEvidence>& commits) {
@@ -82,6 +115,7 @@ void runGit(const std::string& self, BisectReport& report) {
   options.onOutput = [&](std::string_view text) { log.take(text); };
   outputOf({"git", "bisect", "start", plan.bad, plan.good}, plan.tree);
   const CommandResult result = runCommand({"git", "bisect", "run", self, "bisect-step", plan.folder}, options);
+  StepLock::waitFor(plan.folder);
   report.commits = recorded(plan.folder);
   if (result.interrupted) {
     report.problem = "interrupted";
@@ -104,6 +138,7 @@ void runGit(const std::string& self, BisectReport& report) {
 BisectReport bisect(BisectPlan plan, const std::string& repository, const std::string& out, const std::string& self) {
   plan.good = resolveCommit(repository, plan.good);
   plan.bad = resolveCommit(repository, plan.bad);
+  plan.pid = ::getpid();
   plan.folder = makeSuiteFolder(out, "-bisect");
   plan.tree = joinPath(plan.folder, "tree");
   const BisectTree tree(repository, plan.tree);
@@ -133,10 +168,12 @@ BisectReport bisect(BisectPlan plan, const std::string& repository, const std::s
 }
 
 int bisectStep(const std::string& folder) {
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // git is its parent, and does not pass on that it was killed
+  const pid_t parent = ::getppid();
   const std::string path = joinPath(folder, kBisectPlanFile);
   const BisectPlan plan =
       recordFromJson<BisectPlan>(JsonDocument::load(path, JsonDocument::Comments::kRefuse).root(), path);
+  const StepLock lock(folder);
+  endWith(plan.pid, parent);
   CommitJudge judge(plan);
   if (judge.prepare()) judge.decide();
   if (interrupted() != 0) return kStepAbort;

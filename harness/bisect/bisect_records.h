@@ -41,6 +41,7 @@ namespace redraft::harness {
 
 struct BisectPlan {
   std::string schema = kBisectPlanSchema;
+  std::int64_t pid = 0;          // of the program that drives it: its steps end with it
   std::string folder;            // this record's, absolute
   std::string tree;              // the clone
   std::string good, bad;         // full hashes
@@ -60,6 +61,7 @@ struct BisectPlan {
   template <class Visitor>
   void fields(Visitor& visit) {
     visit("schema", schema);
+    visit("pid", pid);
     visit("folder", folder);
     visit("tree", tree);
     visit("good", good);

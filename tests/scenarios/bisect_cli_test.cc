@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "base/json.h"
 #include "tests/scenarios/bisect_repository.h"
@@ -106,25 +107,39 @@ TEST(BisectTest, FindsAPlantedFailureAndPrintsTheEvidence) {
   expectUntouched(repository, before);
 }
 
-TEST(BisectTest, SkipsWhatDoesNotBuildAndWhatIsOfAnotherCommit) {
+struct Unfit {
+  const char *build, *reason;
+};
+class BisectSkipTest : public ::testing::TestWithParam<Unfit> {};
+
+TEST_P(BisectSkipTest, PassesOverACommitThatCannotBeProvedToBeTheOneTested) {
   std::vector<BisectCommit> commits = failingFrom(kCulprit);
-  commits[8].build = "stale";
-  commits[7].build = commits[9].build = "fails";
+  commits[8].build = GetParam().build;  // git asks for it first
   const BisectRepository repository(commits, {});
-  const Outcome outcome = bisect(repository, {"--misleading", "0", "--json"});
+  const std::string before = repository.snapshot();
+  const Outcome outcome = bisect(repository, {"--misleading", "0", "--build-limit", "8", "--json"});
   ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
   const Json report = Json::parse(outcome.out);
   EXPECT_EQ(report["suspects"], Json{repository.hash(kCulprit)});
-  int stale = 0;
-  for (const Json& commit : report["commits"])
-    if (commit["commit"] == repository.hash(8)) {
-      ++stale;
-      EXPECT_EQ(commit["answer"], "skipped");
-      expectIn(commit["reason"], "is not of this commit");
-      EXPECT_TRUE(commit["trials"].empty()) << "it was not run";
-    }
-  EXPECT_EQ(stale, 1) << "git asks for it: " << outcome.err;
+  int seen = 0;
+  for (const Json& commit : report["commits"]) {
+    if (commit["commit"] != repository.hash(8)) continue;
+    ++seen;
+    EXPECT_EQ(commit["answer"], "skipped");
+    expectIn(commit["reason"], GetParam().reason);
+    EXPECT_TRUE(commit["trials"].empty()) << "it was not run";
+  }
+  EXPECT_EQ(seen, 1) << outcome.err;
+  expectUntouched(repository, before);
 }
+
+INSTANTIATE_TEST_SUITE_P(Builds, BisectSkipTest,
+                         ::testing::Values(Unfit{"fails", "the build exited 1"},
+                                           Unfit{"slow", "the build took too long"},
+                                           Unfit{"stale", "build/bin/redraft is not of this commit"},
+                                           Unfit{"dirty", "-dirty"},
+                                           Unfit{"runner", "redraft-runner is not of this commit"}),
+                         [](const auto& parameter) { return std::string(parameter.param.build); });
 
 TEST(BisectTest, SkippedCommitsThatHideTheCulpritLeaveSeveralSuspects) {
   std::vector<BisectCommit> commits = failingFrom(kCulprit);
@@ -182,6 +197,26 @@ TEST(BisectTest, BadRevisionsAndOptionsAreRefusedAndLeaveNothing) {
   expectUntouched(repository, before);
 }
 
+/// Whether a process other than this one has `text` in its command line.
+bool isNamedByAProcess(const std::string& text) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "cmdline");
+    const std::string line((std::istreambuf_iterator<char>(file)), {});
+    if (line.find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+/// A zombie, which waits for whoever adopted it, is not.
+bool isRunning(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  const std::string stat((std::istreambuf_iterator<char>(file)), {});
+  const std::size_t end = stat.rfind(") ");
+  return end != std::string::npos && stat[end + 2] != 'Z';
+}
+
+bool isWritten(const std::string& file) { return fileExists(file) && readFile(file).ends_with('\n'); }
+
 class BisectSignalTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(BisectSignalTest, LeavesTheRepositoryAsItWas) {
@@ -192,17 +227,23 @@ TEST_P(BisectSignalTest, LeavesTheRepositoryAsItWas) {
   ::setenv("MARKER", marker.c_str(), 1);
   const InFolder here(repository.path());
   Program program(repository.file("."), argumentsFor(repository, {"--misleading", "0"}));
-  for (int i = 0; i < 600 && !fileExists(marker); ++i) ASSERT_FALSE(program.endsWithin(std::chrono::milliseconds(100)));
-  ASSERT_TRUE(fileExists(marker)) << program.err();
+  for (int i = 0; i < 600 && !isWritten(marker); ++i) ASSERT_FALSE(program.endsWithin(std::chrono::milliseconds(100)));
+  ASSERT_TRUE(isWritten(marker)) << program.err();
+  const pid_t built = std::stoi(readFile(marker));
+  ASSERT_TRUE(isRunning(built)) << "the build";
   ::kill(program.pid(), GetParam());
   ASSERT_TRUE(program.endsWithin(std::chrono::seconds(20)));
   EXPECT_EQ(program.wait(), GetParam() == SIGKILL ? 128 + SIGKILL : 130);
   if (GetParam() == SIGKILL) {
     EXPECT_EQ(repository.snapshot(), before);
+    // What it started notices, and ends too.
+    for (int i = 0; i < 200 && isNamedByAProcess(repository.file("records")); ++i) ::usleep(100'000);
   } else {
     expectIn(program.out(), "no culprit: interrupted");
     expectUntouched(repository, before);
   }
+  EXPECT_FALSE(isNamedByAProcess(repository.file("records")));
+  EXPECT_FALSE(isRunning(built)) << "the build outlives what started it";
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, BisectSignalTest, ::testing::Values(SIGINT, SIGTERM, SIGKILL),

@@ -1,6 +1,9 @@
 #include "tests/scenarios/bisect_repository.h"
 
+#include <utility>
+
 #include "base/error.h"
+#include "base/text.h"
 
 namespace redraft::scenarios {
 namespace {
@@ -33,11 +36,15 @@ ln -sfn one "$out/latest"
 
 constexpr const char* kBuildScript = R"sh(set -e
 mkdir -p build/bin
+rm -f build/bin/redraft-runner
 commit=$(git describe --always --abbrev=12 --dirty --exclude='*')
 case $(cat how) in
   fails) echo "error: this commit does not build"; exit 1 ;;
   stale) exit 0 ;;
-  slow) echo started >>"$MARKER"; sleep 60 ;;
+  dirty) echo edited >>number; commit=$(git describe --always --abbrev=12 --dirty --exclude='*') ;;
+  runner) printf '#!/bin/sh\necho "{\\"commit\\": \\"000000000000\\"}"\n' >build/bin/redraft-runner
+    chmod +x build/bin/redraft-runner ;;
+  slow) sleep 60 & echo $! >"${MARKER:-/dev/null}"; wait ;;
 esac
 sed "s/@COMMIT@/$commit/" program.sh >build/bin/redraft
 chmod +x build/bin/redraft
@@ -48,6 +55,34 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
+std::string programOf(const BisectCommit& made, const BisectCommit& other, const BisectFlakes& flakes) {
+  std::string program = kProgram;
+  const auto set = [&](const char* name, const std::string& value) { program = replaced(program, name, value); };
+  set("@SPEED@", std::to_string(static_cast<int>(made.speed)));
+  set("@OTHER_SPEED@", std::to_string(static_cast<int>(other.speed)));
+  set("@FINDING@", made.finding);
+  set("@OTHER_FINDING@", other.finding);
+  set("@DYING@", std::to_string(flakes.dying));
+  set("@MISLEADING@", std::to_string(flakes.misleading));
+  return program;
+}
+
+std::string dataOf(const std::string& text) { return "data " + std::to_string(text.size()) + "\n" + text + "\n"; }
+
+/// A commit in the language of git fast-import: one process for all of them.
+std::string commitOf(int number, const BisectCommit& made, const std::string& program) {
+  const std::string text = std::to_string(number);
+  std::string out = "commit refs/heads/main\ncommitter n <e@example.org> " + std::to_string(1767225600 + number) +
+                    " +0000\n" + dataOf("Change number " + text);
+  for (const auto& [name, content] : std::vector<std::pair<std::string, std::string>>{{".gitignore", "/build/\n"},
+                                                                                      {"build.sh", kBuildScript},
+                                                                                      {"program.sh", program},
+                                                                                      {"how", made.build + "\n"},
+                                                                                      {"number", text + "\n"}})
+    out += "M 100644 inline " + name + "\n" + dataOf(content);
+  return out;
+}
+
 }  // namespace
 
 BisectRepository::BisectRepository(const std::vector<BisectCommit>& commits, const BisectFlakes& flakes)
@@ -56,41 +91,23 @@ BisectRepository::BisectRepository(const std::vector<BisectCommit>& commits, con
   const BisectCommit &first = commits.front(), &last = commits.back();
   makeDirectories(path_);
   git("init --quiet --initial-branch=main");
-  writeFileAtomically(path_ + "/.gitignore", "/build/\n");
-  writeFileAtomically(path_ + "/build.sh", kBuildScript);
+  std::string stream;
   for (int i = 0; i < kCommits; ++i) {
     const BisectCommit& made = commits[static_cast<std::size_t>(i)];
     const bool isGood = made.speed == first.speed && made.finding == first.finding;
-    const BisectCommit& other = isGood ? last : first;
-    std::string program = kProgram;
-    const auto set = [&](const char* name, const std::string& value) { program = replaced(program, name, value); };
-    set("@SPEED@", std::to_string(static_cast<int>(made.speed)));
-    set("@OTHER_SPEED@", std::to_string(static_cast<int>(other.speed)));
-    set("@FINDING@", made.finding);
-    set("@OTHER_FINDING@", other.finding);
-    set("@DYING@", std::to_string(flakes.dying));
-    set("@MISLEADING@", std::to_string(flakes.misleading));
-    writeFileAtomically(path_ + "/program.sh", program);
-    commit(i, made);
+    stream += commitOf(i, made, programOf(made, isGood ? last : first, flakes));
   }
+  writeFileAtomically(file("stream"), stream);
+  git("fast-import --quiet <" + file("stream"));
+  git("reset --quiet --hard main");
+  hashes_ = split(git("rev-list --reverse main"), '\n');
   writeFileAtomically(path_ + "/build.sh", "an edit that is not committed\n");
 }
 
-void BisectRepository::commit(int number, const BisectCommit& made) {
-  writeFileAtomically(path_ + "/how", made.build + "\n");
-  writeFileAtomically(path_ + "/number", std::to_string(number) + "\n");
-  git("add --all");
-  const std::string date = "2026-01-01T00:00:" + std::string(number < 10 ? "0" : "") + std::to_string(number) + "Z";
-  git("-c user.name=n -c user.email=e@example.org -c commit.gpgsign=false commit --quiet --date=" + date +
-      " --message='Change number " + std::to_string(number) + "'");
-  hashes_.push_back(git("rev-parse HEAD"));
-}
-
 std::string BisectRepository::git(const std::string& arguments) const {
-  const auto output =
-      testing_support::outputOf("cd " + path_ + " && GIT_COMMITTER_DATE=2026-01-01T00:00:00Z git " + arguments);
+  const auto output = testing_support::outputOf("cd " + path_ + " && git " + arguments);
   REDRAFT_CHECK(output.status == 0, arguments + ": " + output.text);
-  return output.text.substr(0, output.text.find('\n'));
+  return output.text.substr(0, output.text.find_last_not_of('\n') + 1);
 }
 
 std::string BisectRepository::snapshot() const {

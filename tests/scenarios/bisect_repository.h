@@ -13,9 +13,11 @@
 namespace redraft::scenarios {
 
 struct BisectCommit {
-  double speed = 20000;         // tokens/s
-  std::string finding;          // "": it passes
-  std::string build = "build";  // "fails": the build does; "stale": it leaves the program of the commit before; "slow"
+  double speed = 20000;  // tokens/s
+  std::string finding;   // "": it passes
+  /// What the build does: "build"; "fails"; "slow"; "stale": it leaves the program of the commit before; "dirty": it
+  /// edits a file of the repository; "runner": it makes a redraft-runner of another commit.
+  std::string build = "build";
 };
 
 struct BisectFlakes {
@@ -37,7 +39,6 @@ class BisectRepository {
   static constexpr const char* kBuild = "sh build.sh";
 
  private:
-  void commit(int number, const BisectCommit& made);
   std::string git(const std::string& arguments) const;
 
   testing_support::TempFolder folder_;
