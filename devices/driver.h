@@ -69,6 +69,12 @@ struct Image {
   std::vector<std::pair<std::string, HostKernel>> hostKernels;
 };
 
+/// A stream of a green context: it has some of the device's multiprocessors to itself.
+struct GreenStream {
+  void* native = nullptr;  // as adoptStream() takes it
+  int multiprocessors = 0;
+};
+
 struct MemoryInfo {
   std::int64_t live = 0;         // bytes
   std::int64_t peak = 0;         // bytes, since the last resetPeak
@@ -106,6 +112,13 @@ class Driver {
   /// c10's getStreamNativeHandle() gives: on cuda a CUstream, on sim the stream's id. Null: the default stream, a null
   /// handle. destroyStream() refuses such a one with 400.
   virtual Status adoptStream(void* native, Stream* stream) = 0;
+  /// Shares a device's multiprocessors out to `count` green contexts of its primary one, of equal size, and makes a
+  /// stream in each; they stay for the rest of the process. kInvalidResourceConfiguration (915): there are too few;
+  /// kNotSupported (801): simulated devices have none to share out.
+  virtual Status greenStreams(int device, int count, std::vector<GreenStream>* streams) {
+    streams->clear();
+    return Status::kNotSupported;
+  }
   virtual Status synchronizeStream(Stream stream) = 0;
   virtual Status queryStream(Stream stream) = 0;  // kNotReady while work is pending
   virtual Status waitEvent(Stream stream, Event event) = 0;

@@ -106,7 +106,7 @@ const char* callKindName(CallKind kind) {
       "event_record", "event_wait",     "launch",       "copy",          "allocate",      "free",
       "synchronize",  "peer_access",    "compile",      "cache_hit",     "cache_miss",    "library_unload",
       "function",     "stream_destroy", "event_create", "event_destroy", "event_elapsed", "query",
-      "host_memory",  "race",           "hand_off"};
+      "host_memory",  "race",           "hand_off",     "own_stream"};
   const auto index = static_cast<std::size_t>(kind);
   return index < kNames.size() ? kNames[index] : "unknown";
 }

@@ -42,9 +42,10 @@ enum class CallKind : std::uint8_t {
   kQuery,
   kHostMemory,
   kRace,
-  kHandOff,  // no call: one end of a hand-off between roles (devices/declarations.h); `object` is its number
+  kHandOff,    // no call: one end of a hand-off between roles (devices/declarations.h); `object` is its number
+  kOwnStream,  // no call: `stream` is the calling role's own
 };
-constexpr int kCallKinds = static_cast<int>(CallKind::kHandOff) + 1;
+constexpr int kCallKinds = static_cast<int>(CallKind::kOwnStream) + 1;
 
 /// `name` of a kHandOff record.
 inline constexpr const char* kHandOffGiven = "given";

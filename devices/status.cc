@@ -44,6 +44,10 @@ constexpr StatusText kTexts[] = {
      "enable it before disabling it"},
     {Status::kContextIsDestroyed, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "the context has been destroyed",
      "drop what was made in a context before destroying it"},
+    {Status::kNotSupported, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported",
+     "run on a GPU and driver that have it"},
+    {Status::kInvalidResourceConfiguration, "CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION",
+     "invalid resource configuration", "share the device's multiprocessors out to fewer green contexts"},
 };
 
 const StatusText* find(Status status) {

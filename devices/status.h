@@ -27,6 +27,8 @@ enum class Status : int {
   kPeerAccessAlreadyEnabled = 704,
   kPeerAccessNotEnabled = 705,
   kContextIsDestroyed = 709,
+  kNotSupported = 801,
+  kInvalidResourceConfiguration = 915,
 };
 
 const char* statusName(Status status);         // "CUDA_ERROR_INVALID_HANDLE"

@@ -16,7 +16,8 @@ namespace redraft::devices {
   X(cuStreamCreate) X(cuStreamGetId) X(cuStreamGetCtx) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamQuery) X(cuStreamWaitEvent) \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery) X(cuEventSynchronize) X(cuEventElapsedTime) \
   X(cuLaunchKernel) X(cuFuncSetAttribute) X(cuKernelSetAttribute) X(cuMemAlloc) X(cuMemFree) X(cuMemcpyAsync) X(cuPointerGetAttributes) \
-  X(cuDeviceCanAccessPeer) X(cuCtxEnablePeerAccess) X(cuCtxDisablePeerAccess)
+  X(cuDeviceCanAccessPeer) X(cuCtxEnablePeerAccess) X(cuCtxDisablePeerAccess) \
+  X(cuDeviceGetDevResource) X(cuDevSmResourceSplitByCount) X(cuDevResourceGenerateDesc) X(cuGreenCtxCreate) X(cuGreenCtxStreamCreate)
 // clang-format on
 
 struct CudaApi {

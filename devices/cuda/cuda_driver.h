@@ -71,6 +71,7 @@ class CudaDriver final : public Driver {
   Status createStream(Stream* stream) override;
   Status destroyStream(Stream stream) override;
   Status adoptStream(void* native, Stream* stream) override;
+  Status greenStreams(int device, int count, std::vector<GreenStream>* streams) override;
   Status synchronizeStream(Stream stream) override;
   Status queryStream(Stream stream) override;
   Status waitEvent(Stream stream, Event event) override;
@@ -145,6 +146,7 @@ class CudaDriver final : public Driver {
   int pointerOrdinal(const void* pointer) const;  // -1: the host
   bool validDevice(int device) const { return device >= 0 && device < deviceCount(); }
   void account(int device, std::int64_t bytes);
+  CUresult greenStream(const CUdevResource& share, int device, GreenStream* stream);
   CUresult allowShared(const Owned<CUfunction>& function, std::uint64_t id, unsigned bytes);
   CUresult peerCall(int from, int to, bool enable);
 

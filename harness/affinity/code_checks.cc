@@ -30,26 +30,59 @@ std::map<std::string, std::int64_t> firstWarmSteps(const TraceIndex& index) {
   return first;
 }
 
+/// The device of each communicator of each process; finds ranks that share a GPU.
+std::map<std::pair<std::int64_t, std::string>, std::int32_t> declaredCommunicators(const TraceIndex& index,
+                                                                                   CheckBuilder& check) {
+  std::map<std::pair<std::int64_t, std::string>, std::int32_t> deviceOf;
+  const auto& files = index.trace().files;
+  for (const TraceFile& file : files) {
+    TraceRecord none;
+    none.file = static_cast<std::uint16_t>(&file - files.data());
+    for (const CommunicatorInfo& each : file.capture.communicators) {
+      if (!deviceOf.emplace(std::pair{index.processOf(none), each.name}, each.device).second) continue;  // seen
+      std::map<std::string, std::size_t> rankOf;
+      for (std::size_t rank = 0; rank < each.gpus.size(); ++rank) {
+        const auto [first, added] = rankOf.emplace(each.gpus[rank], rank);
+        if (!added)
+          check.violation(none, "ranks " + std::to_string(first->second) + " and " + std::to_string(rank) +
+                                    " of communicator " + each.name + " both have " + each.gpus[rank]);
+      }
+    }
+  }
+  return deviceOf;
+}
+
 }  // namespace
 
 TraceCheck checkNccl(const TraceIndex& index) {
-  CheckBuilder check(index, "A10", "nccl", "a communicator's kernels run on one device a process");
-  std::map<std::pair<std::int64_t, StringId>, std::int32_t> deviceOf;
-  bool any = false, known = false;
+  CheckBuilder check(index, "A10", "nccl", "a communicator's kernels run on its GPU, and its ranks have one each");
+  std::map<std::pair<std::int64_t, std::string>, std::int32_t> deviceOf = declaredCommunicators(index, check);
+  const bool any = !deviceOf.empty();
+  std::size_t kernels = 0, unnamed = 0;
+  bool undeclared = false;
   index.each(RecordKind::kKernel, [&](const TraceRecord& kernel) {
     if (!isNccl(index.trace().text(kernel.name))) return;
-    any = true;
-    if (kernel.detail == 0) return;
-    known = true;
-    const auto [first, added] = deviceOf.try_emplace({index.processOf(kernel), kernel.detail}, kernel.device);
-    if (!added && first->second != kernel.device)
-      check.violation(kernel, "on " + deviceText(kernel.device) + ", and communicator " +
-                                  index.trace().text(kernel.detail) + " was on " + deviceText(first->second) +
-                                  " before");
+    ++kernels;
+    if (kernel.detail == 0) {
+      ++unnamed;
+      return;
+    }
+    const std::string& name = index.trace().text(kernel.detail);
+    const auto [known, added] = deviceOf.try_emplace({index.processOf(kernel), name}, kernel.device);
+    undeclared |= added;
+    if (known->second != kernel.device)
+      check.violation(kernel, "on " + deviceText(kernel.device) + ", and communicator " + name + " is on " +
+                                  deviceText(known->second));
   });
-  if (!any) return check.notComputable("the trace has no NCCL kernel");
-  if (!known) return check.notComputable("the NCCL kernels do not say which communicator is theirs");
-  return check.notComputable("whether two ranks share a device, a trace does not say: ordinals are each process's own");
+  if (kernels == 0 && !any)
+    return index.captured(RecordKind::kKernel) ? check.done() : check.notComputable("the trace has no kernels");
+  if (unnamed > 0)
+    return check.notComputable(std::to_string(unnamed) + " of " + std::to_string(kernels) +
+                               " NCCL kernels do not say which communicator is theirs");
+  if (undeclared)
+    return check.notComputable(
+        "whether two ranks share a GPU, this trace does not say: ordinals are each process's own");
+  return check.done();
 }
 
 TraceCheck checkModule(const TraceIndex& index) {

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "harness/affinity/checks.h"
@@ -20,6 +22,42 @@ constexpr const char* kNoRole = "no device work belongs to a role of the contrac
 std::string streamText(const TraceRecord& record) {
   return "stream " + std::to_string(record.stream) + " of context " + std::to_string(record.context);
 }
+
+/// The streams that roles have declared to be their own.
+class StreamOwners {
+ public:
+  explicit StreamOwners(const TraceIndex& index) : index_(index) {
+    index.each(RecordKind::kStream, [&](const TraceRecord& stream) {
+      if (stream.has(kOwned)) owners_[keyOf(stream)].insert(index.roleOf(stream));
+    });
+    index.each(RecordKind::kContext, [&](const TraceRecord& context) {
+      contexts_[{index.processOf(context), context.context}] = index.trace().text(context.name);
+    });
+  }
+
+  bool empty() const { return owners_.empty(); }
+  /// Whose the stream of a role's work is; "": its own, or nobody's.
+  std::string other(const TraceRecord& work) const {
+    const std::string& role = index_.roleOf(work);
+    const auto owners = owners_.find(keyOf(work));
+    if (role.empty() || owners == owners_.end() || owners->second.contains(role)) return "";
+    return *owners->second.begin();
+  }
+  /// "stream 13 of context 2 (green context of 16 multiprocessors)".
+  std::string text(const TraceRecord& work) const {
+    const auto context = contexts_.find({index_.processOf(work), work.context});
+    const bool named = context != contexts_.end() && context->second != "context";
+    return streamText(work) + (named ? " (" + context->second + ")" : "");
+  }
+
+ private:
+  using Key = std::tuple<std::int64_t, std::int32_t, std::int32_t>;  // process, context, stream
+  Key keyOf(const TraceRecord& record) const { return {index_.processOf(record), record.context, record.stream}; }
+
+  const TraceIndex& index_;
+  std::map<Key, std::set<std::string>> owners_;
+  std::map<std::pair<std::int64_t, std::int32_t>, std::string> contexts_;
+};
 
 /// The null stream of every context, by process and context.
 std::map<std::pair<std::int64_t, std::int32_t>, std::int32_t> nullStreams(const TraceIndex& index) {
@@ -67,10 +105,20 @@ TraceCheck checkWrongDevice(const TraceIndex& index) {
 
 TraceCheck checkWrongStream(const TraceIndex& index) {
   CheckBuilder check(index, "A2", "wrong-stream", "a role works on its own streams alone");
-  if (index.contract() == nullptr) return check.notComputable(kNeedsContract);
-  const auto& roles = index.contract()->roles;
-  if (std::all_of(roles.begin(), roles.end(), [](const auto& role) { return role.second.streams.empty(); }))
-    return check.notComputable("the contract names no streams");
+  const StreamOwners owners(index);
+  index.eachWork([&](const TraceRecord& work) {
+    const std::string owner = work.kind == RecordKind::kPeerCopy ? "" : owners.other(work);
+    if (!owner.empty())
+      check.violation(work, index.roleOf(work) + " worked on " + owners.text(work) + ", which is " + owner + "'s own");
+  });
+  const Contract* contract = index.contract();
+  const auto namesStreams = [](const auto& role) { return !role.second.streams.empty(); };
+  if (contract == nullptr || std::none_of(contract->roles.begin(), contract->roles.end(), namesStreams)) {
+    if (!owners.empty()) return check.done();
+    return check.notComputable(contract == nullptr
+                                   ? kNeedsContract
+                                   : "the contract names no streams, and the trace declares none to be a role's own");
+  }
   if (!anyRoleFor(index)) return check.notComputable(kNoRole);
   index.eachWork([&](const TraceRecord& work) {
     const RoleContract* role = work.kind == RecordKind::kPeerCopy ? nullptr : index.contractOf(work);

@@ -12,7 +12,7 @@ namespace redraft::harness {
 DeclarationLog::DeclarationLog(const CuptiApi& api, devices::Origin (*currentOrigin)())
     : api_(api), currentOrigin_(currentOrigin) {
   known_.reserve(64);
-  ends_.reserve(std::size_t{1} << 12);
+  declared_.ends.reserve(std::size_t{1} << 12);
 }
 
 std::uint32_t DeclarationLog::given(const devices::StreamPlace& stream, std::int64_t bytes) {
@@ -22,7 +22,7 @@ std::uint32_t DeclarationLog::given(const devices::StreamPlace& stream, std::int
     end.handOff = ++handOffs_;
   }
   end.bytes = bytes;
-  add(end, stream);
+  add(declared_.ends, end, stream);
   return end.handOff;
 }
 
@@ -31,10 +31,24 @@ void DeclarationLog::taken(std::uint32_t handOff, const devices::StreamPlace& st
   end.handOff = handOff;
   end.taken = true;
   end.bytes = bytes;
-  add(end, stream);
+  add(declared_.ends, end, stream);
 }
 
-void DeclarationLog::add(DeclaredEnd end, const devices::StreamPlace& stream) {
+void DeclarationLog::owns(const devices::StreamPlace& stream) { add(declared_.own, {}, stream); }
+
+void DeclarationLog::joined(const devices::Communicator& communicator) {
+  const std::lock_guard lock(mutex_);
+  declared_.communicators.push_back(communicator);
+}
+
+void DeclarationLog::issued(const devices::CollectiveCall& call) {
+  DeclaredCollective collective{call.communicator, call.what,  call.beganNs,    captureClockNs(),
+                                ::gettid(),        call.bytes, currentOrigin_()};
+  const std::lock_guard lock(mutex_);
+  declared_.collectives.push_back(std::move(collective));
+}
+
+void DeclarationLog::add(std::vector<DeclaredEnd>& list, DeclaredEnd end, const devices::StreamPlace& stream) {
   end.timeNs = captureClockNs();
   end.thread = ::gettid();
   end.origin = currentOrigin_();
@@ -47,7 +61,7 @@ void DeclarationLog::add(DeclaredEnd end, const devices::StreamPlace& stream) {
   }
   end.context = known->context;
   end.stream = known->stream;
-  ends_.push_back(end);
+  list.push_back(end);
 }
 
 std::optional<DeclarationLog::Known> DeclarationLog::find(const devices::StreamPlace& stream) {
@@ -75,9 +89,9 @@ std::optional<DeclarationLog::Known> DeclarationLog::ask(const devices::StreamPl
   return known;
 }
 
-std::vector<DeclaredEnd> DeclarationLog::take() {
+Declared DeclarationLog::take() {
   const std::lock_guard lock(mutex_);
-  return std::exchange(ends_, {});
+  return std::exchange(declared_, {});
 }
 
 std::int64_t DeclarationLog::lost() const {

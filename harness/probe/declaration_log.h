@@ -1,9 +1,10 @@
 #pragma once
-// Ends of hand-offs as the program declares them (devices/declarations.h), with the streams by CUPTI's numbers.
+// What the program declares (devices/declarations.h), with the streams by CUPTI's numbers.
 
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "devices/declarations.h"
@@ -12,6 +13,7 @@
 
 namespace redraft::harness {
 
+/// An end of a hand-off, or a stream that is a role's own (`handOff` 0).
 struct DeclaredEnd {
   std::uint32_t handOff = 0;
   bool taken = false;
@@ -22,17 +24,33 @@ struct DeclaredEnd {
   std::int64_t bytes = 0;
 };
 
+struct DeclaredCollective {
+  std::string communicator, what;
+  std::int64_t beganNs = 0, endedNs = 0, thread = -1, bytes = 0;
+  devices::Origin origin;
+};
+
+/// What was declared, each in order.
+struct Declared {
+  std::vector<DeclaredEnd> ends, own;  // of hand-offs; streams that are a role's own
+  std::vector<DeclaredCollective> collectives;
+  std::vector<devices::Communicator> communicators;
+};
+
 /// Thread-safe.
-class DeclarationLog {
+class DeclarationLog final : public devices::Declarations {
  public:
   /// Both outlive this.
   DeclarationLog(const CuptiApi& api, devices::Origin (*currentOrigin)());
 
-  std::uint32_t given(const devices::StreamPlace& stream, std::int64_t bytes);
-  void taken(std::uint32_t handOff, const devices::StreamPlace& stream, std::int64_t bytes);
+  std::uint32_t given(const devices::StreamPlace& stream, std::int64_t bytes) override;
+  void taken(std::uint32_t handOff, const devices::StreamPlace& stream, std::int64_t bytes) override;
+  void owns(const devices::StreamPlace& stream) override;
+  void joined(const devices::Communicator& communicator) override;
+  void issued(const devices::CollectiveCall& call) override;
 
-  std::vector<DeclaredEnd> take();
-  /// Ends on streams that CUPTI does not know.
+  Declared take();
+  /// Declared on streams that CUPTI does not know.
   std::int64_t lost() const;
 
  private:
@@ -42,7 +60,8 @@ class DeclarationLog {
     std::int32_t context = -1, stream = -1;
   };
 
-  void add(DeclaredEnd end, const devices::StreamPlace& stream);
+  /// To `list`, with what the calling thread and CUPTI know.
+  void add(std::vector<DeclaredEnd>& list, DeclaredEnd end, const devices::StreamPlace& stream);
   std::optional<Known> find(const devices::StreamPlace& stream);  // under the lock
   std::optional<Known> ask(const devices::StreamPlace& stream) const;
 
@@ -50,7 +69,7 @@ class DeclarationLog {
   devices::Origin (*const currentOrigin_)();
   mutable std::mutex mutex_;
   std::vector<Known> known_;
-  std::vector<DeclaredEnd> ends_;
+  Declared declared_;
   std::uint32_t handOffs_ = 0;
   std::int64_t lost_ = 0;
 };

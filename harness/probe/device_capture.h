@@ -48,10 +48,13 @@ struct CanaryPlan {
   std::string missing;               // why not all were, or ""
 };
 
-/// A running capture. Every thread may call. What is declared is in its trace; a stream that CUPTI does not know counts
-/// as a lost record.
-class DeviceCapture : public devices::Declarations {
+/// A running capture. Every thread may call.
+class DeviceCapture {
  public:
+  virtual ~DeviceCapture() = default;
+
+  /// What is declared there is in the trace. A stream that CUPTI does not know counts as a lost record.
+  virtual devices::Declarations& declarations() = 0;
   /// Makes a context of its own on device 0, copies on its null stream, and where a second device can be reached
   /// directly, copies between two such contexts; then destroys them. Takes some tenths of a second.
   virtual CanaryPlan plantCanaries() = 0;

@@ -20,7 +20,8 @@ class Joiner {
     indexCalls();
     addContexts();
     addCode();
-    addHandOffs();
+    addDeclared();
+    addCollectives();
     for (TraceRecord& record : trace_.records) complete(record);
     addStreamStacks();
     finish();
@@ -112,8 +113,11 @@ class Joiner {
       if (found->device < 0) found->device = event.device;
       fillFrom(*found, event);
     }
-    for (const TraceRecord& record : trace_.records)
-      if (record.kind == RecordKind::kContext) deviceOf_[record.context] = record.device;
+    for (const TraceRecord& record : trace_.records) {
+      if (record.kind != RecordKind::kContext) continue;
+      deviceOf_[record.context] = record.device;
+      nullStreams_[record.context] = record.stream;
+    }
   }
 
   void addCode() {
@@ -129,26 +133,61 @@ class Joiner {
     }
   }
 
-  void addHandOffs() {
-    std::map<std::int32_t, std::int32_t> nullStreams;  // by context
-    for (const TraceRecord& record : trace_.records)
-      if (record.kind == RecordKind::kContext) nullStreams[record.context] = record.stream;
-    for (const DeclaredEnd& end : captured_.ends) {
-      TraceRecord record;
-      record.kind = RecordKind::kHandOff;
+  void addDeclared() {
+    for (const DeclaredEnd& end : captured_.declared.ends) {
+      TraceRecord record = declared(end, RecordKind::kHandOff);
       record.name = text(end.taken ? devices::kHandOffTaken : devices::kHandOffGiven);
       record.flags = end.taken ? kConsumer : 0;
       record.handoff = end.handOff;
-      record.startNs = end.timeNs;
-      record.thread = end.thread;
-      record.device = end.device;
-      record.context = end.context;
-      const auto null = nullStreams.find(end.context);
-      record.stream = end.stream < 0 && null != nullStreams.end() ? null->second : end.stream;
       record.bytes = end.bytes;
-      fillOrigin(record, end.origin);
       trace_.records.push_back(record);
     }
+    for (const DeclaredEnd& own : captured_.declared.own) {
+      TraceRecord record = declared(own, RecordKind::kStream);
+      record.name = text("stream of a role");
+      record.flags = kOwned;
+      trace_.records.push_back(record);
+    }
+  }
+
+  TraceRecord declared(const DeclaredEnd& end, RecordKind kind) {
+    TraceRecord record;
+    record.kind = kind;
+    record.startNs = end.timeNs;
+    record.thread = end.thread;
+    record.device = end.device;
+    record.context = end.context;
+    const auto null = nullStreams_.find(end.context);
+    record.stream = end.stream < 0 && null != nullStreams_.end() ? null->second : end.stream;
+    fillOrigin(record, end.origin);
+    return record;
+  }
+
+  void addCollectives() {
+    std::map<std::int64_t, std::vector<const DeclaredCollective*>> byThread;
+    for (const DeclaredCollective& each : captured_.declared.collectives) {
+      byThread[each.thread].push_back(&each);
+      TraceRecord record;
+      record.kind = RecordKind::kAnnotation;
+      record.name = text(each.what);
+      record.detail = text(each.communicator);
+      record.startNs = each.beganNs;
+      record.durationNs = each.endedNs - each.beganNs;
+      record.thread = each.thread;
+      record.bytes = each.bytes;
+      fillOrigin(record, each.origin);
+      trace_.records.push_back(record);
+    }
+    for (TraceRecord& record : trace_.records) {
+      if (record.kind != RecordKind::kKernel || !trace_.text(record.name).starts_with("nccl")) continue;
+      const auto call = calls_.find(record.correlation);
+      if (call == calls_.end()) continue;
+      for (const DeclaredCollective* each : byThread[call->second.thread])
+        if (each->beganNs <= call->second.startNs && call->second.startNs <= each->endedNs)
+          record.detail = text(each->communicator);
+    }
+    for (const devices::Communicator& each : captured_.declared.communicators)
+      trace_.files.front().capture.communicators.push_back({each.name, each.rank, each.device, each.gpus});
   }
 
   /// What a record lacks and its call or context has.
@@ -204,8 +243,8 @@ class Joiner {
   Trace& trace_;
   const std::function<std::string(devices::RoleId)>& roleName_;
   const std::function<std::string(const ResourceEvent&)>& stackOf_;
-  std::unordered_map<std::int64_t, TraceRecord> calls_;  // by correlation
-  std::map<std::int32_t, std::int32_t> deviceOf_;        // by context
+  std::unordered_map<std::int64_t, TraceRecord> calls_;          // by correlation
+  std::map<std::int32_t, std::int32_t> deviceOf_, nullStreams_;  // by context
 };
 
 }  // namespace

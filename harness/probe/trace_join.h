@@ -15,7 +15,7 @@ namespace redraft::harness {
 struct CapturedRecords {
   Trace trace;  // one file, with its capture; records in any order
   std::vector<ResourceEvent> resources;
-  std::vector<DeclaredEnd> ends;
+  Declared declared;
   std::int64_t nestedCalls = 0;  // out: driver calls that the runtime made, left out
 };
 
@@ -27,7 +27,8 @@ struct CapturedRecords {
 /// them;
 /// - device of a stream, a wait and an event: their context's;
 /// - time and thread of events, streams and waits: their call's; role, step and phase of anything without: its call's;
-/// - ends of hand-offs become records, on their context's null stream where they name none;
+/// - ends of hand-offs, roles' own streams and collectives become records, streams without a handle their context's
+///   null stream; kernels of NCCL that a thread launched while it issued a collective bear its communicator's name;
 /// - threads are named by the first role that called on them.
 /// Records are ordered by time and numbered. `stackOf` gives an event's stack as text.
 void joinRecords(CapturedRecords& captured, const std::function<std::string(devices::RoleId)>& roleName,

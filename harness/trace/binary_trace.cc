@@ -33,6 +33,7 @@ struct FileEntry {
     visit("dropped", file.capture.dropped);
     visit("kinds", file.capture.kinds);
     visit("canaries", file.capture.canaries);
+    visit.unless("communicators", file.capture.communicators, std::vector<CommunicatorInfo>());
     visit("rank", file.rank);
     visit("world_size", file.worldSize);
     visit("devices", devices);

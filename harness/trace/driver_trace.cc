@@ -109,6 +109,7 @@ class Builder {
   void add(const LogRecord& call) {
     if (call.kind == CallKind::kRace) return addRace(call);
     if (call.kind == CallKind::kHandOff) return addHandOff(call);
+    if (call.kind == CallKind::kOwnStream) return addOwnStream(call);
     const char* name = apiName(call);
     if (name == nullptr) return;
     TraceRecord api = common(call);
@@ -169,6 +170,15 @@ class Builder {
     record.flags = end.name == devices::kHandOffTaken ? kConsumer : 0;
     record.handoff = static_cast<std::uint32_t>(end.object);
     record.bytes = end.bytes;
+    record.correlation = -1;
+    trace_.records.push_back(record);
+  }
+
+  void addOwnStream(const LogRecord& own) {
+    TraceRecord record = common(own);
+    record.kind = RecordKind::kStream;
+    record.name = text("stream of a role");
+    record.flags = kOwned;
     record.correlation = -1;
     trace_.records.push_back(record);
   }
@@ -280,7 +290,8 @@ class Builder {
 
 void DriverTraceRecorder::add(const LogRecord& record) {
   const bool succeeded = record.status == devices::Status::kSuccess;
-  const bool ofCheck = record.kind == CallKind::kRace || record.kind == CallKind::kHandOff;
+  const bool ofCheck =
+      record.kind == CallKind::kRace || record.kind == CallKind::kHandOff || record.kind == CallKind::kOwnStream;
   if (!ofCheck && apiName(record) == nullptr) return;
   if (succeeded &&
       (record.kind == CallKind::kSetCurrent || record.kind == CallKind::kAllocate || record.kind == CallKind::kFree))

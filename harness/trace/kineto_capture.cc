@@ -21,6 +21,7 @@ struct CaptureRecord {
     visit("dropped", info.dropped);
     visit("kinds", info.kinds);
     visit("canaries", info.canaries);
+    visit.unless("communicators", info.communicators, std::vector<CommunicatorInfo>());
   }
 };
 

@@ -69,6 +69,7 @@ enum RecordFlag : std::uint8_t {
   kNonBlocking = 4,  // a stream that does not follow the null stream
   kStaged = 8,       // half of a copy between devices that goes through the host
   kDriverApi = 16,   // of the driver API, not of the runtime
+  kOwned = 32,       // of a stream: its role declared it to be its own
 };
 
 /// One record. Absent: -1 of signed members, 0 of the others.
@@ -96,6 +97,21 @@ struct TraceRecord {
   bool has(RecordFlag flag) const { return (flags & flag) != 0; }
 };
 
+/// A communicator that the process of a trace belonged to.
+struct CommunicatorInfo {
+  std::string name;
+  std::int32_t rank = 0, device = -1;
+  std::vector<std::string> gpus;  // of each rank: two are equal exactly when they are one GPU
+  bool operator==(const CommunicatorInfo&) const = default;
+  template <class Visitor>
+  void fields(Visitor& visit) {
+    visit("name", name);
+    visit("rank", rank);
+    visit("device", device);
+    visit("gpus", gpus);
+  }
+};
+
 /// What a capture says of itself; a file of another tool says nothing.
 struct CaptureInfo {
   std::string source;                   // "sim", "cupti"; "" when the file does not say
@@ -103,6 +119,7 @@ struct CaptureInfo {
   std::optional<std::int64_t> dropped;  // records that were lost
   std::vector<std::string> kinds;       // recordKindName() of what was captured
   std::vector<std::string> canaries;    // names of the planted violations and copies that were seen: "A1", "peer_copy"
+  std::vector<CommunicatorInfo> communicators = {};
 };
 
 struct TraceFile {

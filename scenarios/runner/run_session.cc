@@ -107,7 +107,7 @@ class Session {
     });
     if (capture_) events_->setStepHook([this](std::int64_t step) { capture_->flush(step); });
     if (capture_)
-      events_->setDeclarations(&capture_->capture());
+      events_->setDeclarations(&capture_->capture().declarations());
     else if (backend_.logsAll())
       events_->setDeclarations(&declarations_);
     const bool completed = train();

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <thread>
 
 #include "devices/cuda_loader.h"
@@ -55,6 +56,25 @@ class CudaDriverTest : public ::testing::Test {
 
   std::unique_ptr<Driver> driver_;
 };
+
+TEST_F(CudaDriverTest, SharesMultiprocessorsOutEvenlyAndSaysWhereThereAreTooFew) {
+  std::vector<GreenStream> streams;
+  for (const auto& [count, each] : {std::pair{8, 16}, std::pair{3, 40}, std::pair{2, 64}}) {
+    ASSERT_EQ(driver_->greenStreams(0, count, &streams), Status::kSuccess);
+    ASSERT_EQ(streams.size(), static_cast<std::size_t>(count));
+    std::set<void*> different;
+    for (const GreenStream& stream : streams) {
+      EXPECT_EQ(stream.multiprocessors, each);
+      different.insert(stream.native);
+    }
+    EXPECT_EQ(different.size(), streams.size());
+  }
+  EXPECT_FALSE(current()) << "a green context is never current";
+  EXPECT_EQ(driver_->greenStreams(0, 17, &streams), Status::kInvalidResourceConfiguration);
+  EXPECT_TRUE(streams.empty());
+  EXPECT_EQ(driver_->greenStreams(0, 0, &streams), Status::kInvalidValue);
+  EXPECT_EQ(driver_->greenStreams(2, 2, &streams), Status::kInvalidDevice);
+}
 
 TEST_F(CudaDriverTest, APrimaryContextThatSomebodyElseBoundIsTheDevices) {
   EXPECT_FALSE(current());

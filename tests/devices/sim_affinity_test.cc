@@ -49,6 +49,11 @@ TEST_F(SimAffinityTest, ALaunchAndACopyOnANewThreadAre201WhateverTheirStream) {
   EXPECT_EQ(*rigs[0].memory, 0.0f);
 }
 
+TEST_F(SimAffinityTest, HasNoMultiprocessorsToShareOut) {
+  std::vector<GreenStream> streams;
+  EXPECT_EQ(driver->greenStreams(0, 2, &streams), Status::kNotSupported);
+}
+
 TEST_F(SimAffinityTest, TwoDriversKeepTheirCurrentContextsApart) {
   const auto other = makeSimDriver({fullTopology(1)});
   Context mine;

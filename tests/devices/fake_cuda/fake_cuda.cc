@@ -71,6 +71,36 @@ const redraft::devices::fake::Control* redraftFakeCuda() {
   return &control;
 }
 
+/// Of 132 multiprocessors, in partitions of eight.
+CUresult cuDeviceGetDevResource(CUdevice, CUdevResource* resource, CUdevResourceType type) {
+  *resource = {};
+  resource->type = type;
+  resource->sm.smCount = 132;
+  return CUDA_SUCCESS;
+}
+CUresult cuDevSmResourceSplitByCount(CUdevResource* result, unsigned* groups, const CUdevResource* input,
+                                     CUdevResource*, unsigned, unsigned least) {
+  const unsigned each = (least + 7) / 8 * 8;
+  if (each == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (*groups > input->sm.smCount / each) *groups = input->sm.smCount / each;
+  for (unsigned i = 0; i < *groups; ++i) {
+    result[i] = *input;
+    result[i].sm.smCount = each;
+  }
+  return CUDA_SUCCESS;
+}
+CUresult cuDevResourceGenerateDesc(CUdevResourceDesc*, CUdevResource*, unsigned) { return CUDA_SUCCESS; }
+CUresult cuGreenCtxCreate(CUgreenCtx* context, CUdevResourceDesc, CUdevice device, unsigned flags) {
+  if (flags != CU_GREEN_CTX_DEFAULT_STREAM) return CUDA_ERROR_INVALID_VALUE;
+  gContexts.push_back({device});
+  *context = reinterpret_cast<CUgreenCtx>(&gContexts.back());
+  return CUDA_SUCCESS;
+}
+CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx context, unsigned flags, int) {
+  if (flags != CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
+  *stream = makeStream(reinterpret_cast<Context*>(context));
+  return CUDA_SUCCESS;
+}
 CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
 CUresult cuDeviceGetCount(int* count) {
   *count = kDevices;

@@ -37,12 +37,7 @@ class FakeCapture final : public DeviceCapture {
   bool resume(std::string& error) override { return capture_->resume(error); }
   Trace stop(StopMode mode) override { return capture_->stop(mode); }
   CaptureCost cost() const override { return capture_->cost(); }
-  std::uint32_t given(const devices::StreamPlace& stream, std::int64_t bytes) override {
-    return capture_->declarations().given(stream, bytes);
-  }
-  void taken(std::uint32_t handOff, const devices::StreamPlace& stream, std::int64_t bytes) override {
-    capture_->declarations().taken(handOff, stream, bytes);
-  }
+  devices::Declarations& declarations() override { return capture_->declarations(); }
 
  private:
   CuptiCapture* capture_ = nullptr;

@@ -12,44 +12,12 @@
 #include "harness/affinity/trace_audit.h"
 #include "tests/harness/affinity/trace_builder.h"
 #include "tests/harness/probe/activities.h"
-#include "tests/harness/probe/fake_cupti.h"
+#include "tests/harness/probe/capture_fixture.h"
 
 namespace redraft::harness {
 namespace {
 
 using namespace testing_support;
-
-thread_local devices::Origin originHere;
-devices::Origin hereOrigin() { return originHere; }
-
-std::vector<TraceRecord> of(const Trace& trace, RecordKind kind) {
-  std::vector<TraceRecord> found;
-  for (const TraceRecord& record : trace.records)
-    if (record.kind == kind) found.push_back(record);
-  return found;
-}
-
-class CuptiCaptureTest : public testing::Test {
- protected:
-  CuptiCapture& start(const CaptureOptions& options = small()) {
-    CuptiCapture* const capture = CuptiCapture::start(cupti.api(), host, options, refusal);
-    EXPECT_NE(capture, nullptr) << refusal.message;
-    return *capture;
-  }
-  static CaptureOptions small() {
-    CaptureOptions options;
-    options.bufferBytes = 4096;
-    options.buffers = 4;
-    options.originSlots = 1 << 10;
-    options.resources = 64;
-    return options;
-  }
-  static std::string roleName(devices::RoleId id) { return "role[" + std::to_string(id) + "]"; }
-
-  FakeCupti cupti;
-  CaptureHost host{&hereOrigin, &roleName};
-  CaptureRefusal refusal;
-};
 
 TEST_F(CuptiCaptureTest, GivesWorkTheRoleStepAndPhaseOfTheThreadThatCalled) {
   CuptiCapture& capture = start();
@@ -147,78 +115,6 @@ TEST_F(CuptiCaptureTest, KnowsTheContextOfAFunctionByItsModule) {
   ASSERT_EQ(of(trace, RecordKind::kModule).size(), 1u);
   EXPECT_EQ(of(trace, RecordKind::kModule).front().context, 2);
   EXPECT_EQ(checkOf(auditTrace(trace, nullptr), "A11").state, AuditState::kFound);
-}
-
-/// A target's stream 13 of context 1, a drafter's stream 14 of context 2, and what is between them.
-class CuptiHandOffTest : public CuptiCaptureTest {
- protected:
-  enum class Wait { kNone, kOfAnEarlierRecording, kRight };
-
-  Trace handOver(Wait wait) {
-    CuptiCapture& capture = start();
-    cupti.makeContext(1, 0);
-    cupti.makeContext(2, 1);
-    std::uint32_t number = 0;
-    std::thread([&] {
-      originHere = {1, devices::Phase::kTargetForward, 4};
-      cupti.recordEvent(1, 13, 500);
-      cupti.launch("forward", 1, 0, 13);
-      number = capture.declarations().given({0, streamHandle(1, 13)}, 4096);
-      cupti.recordEvent(1, 13, 501);
-    }).join();
-    std::thread([&] {
-      originHere = {2, devices::Phase::kHandOff, 4};
-      capture.declarations().taken(number, {1, streamHandle(2, 14)}, 4096);
-      if (wait != Wait::kNone) cupti.waitEvent(2, 14, wait == Wait::kRight ? 501 : 500);
-      cupti.launch("gather", 2, 1, 14);
-    }).join();
-    return capture.stop(StopMode::kWaitForDevices);
-  }
-};
-
-TEST_F(CuptiHandOffTest, DeclaredEndsAreRecordsOnTheirStreams) {
-  const Trace trace = handOver(Wait::kRight);
-  const std::vector<TraceRecord> ends = of(trace, RecordKind::kHandOff);
-  ASSERT_EQ(ends.size(), 2u);
-  EXPECT_EQ(std::make_tuple(ends[0].device, ends[0].context, ends[0].stream, ends[0].bytes, ends[0].flags),
-            std::make_tuple(0, 1, 13, 4096, 0));
-  EXPECT_EQ(std::make_tuple(ends[1].device, ends[1].context, ends[1].stream, ends[1].bytes, ends[1].flags),
-            std::make_tuple(1, 2, 14, 4096, static_cast<int>(kConsumer)));
-  EXPECT_EQ(ends[0].handoff, ends[1].handoff);
-  EXPECT_EQ(trace.text(ends[0].role), "role[1]");
-  EXPECT_EQ(trace.text(ends[1].phase), "hand_off");
-  EXPECT_EQ(ends[1].step, 4);
-  EXPECT_TRUE(trace.files.front().captured(RecordKind::kHandOff));
-}
-
-TEST_F(CuptiHandOffTest, A8TellsTheRightWaitFromAMissingAndAnEarlierOne) {
-  for (const Wait wait : {Wait::kRight, Wait::kNone, Wait::kOfAnEarlierRecording}) {
-    const TraceAudit audit = auditTrace(handOver(wait), nullptr);
-    const TraceCheck check = checkOf(audit, "A8");
-    EXPECT_EQ(check.state, wait == Wait::kRight ? AuditState::kClean : AuditState::kFound) << check.reason;
-    if (wait == Wait::kRight) continue;
-    ASSERT_EQ(check.count, 1);
-    EXPECT_NE(check.violations[0].message.find("producer (role[1]"), std::string::npos) << check.violations[0].message;
-    EXPECT_EQ(check.violations[0].role, "role[2]");
-    EXPECT_EQ(check.violations[0].step, 4);
-  }
-}
-
-TEST_F(CuptiHandOffTest, AStreamWithoutAHandleIsTheNullStreamOfItsDevicesPrimaryContext) {
-  CuptiCapture& capture = start();
-  cupti.makeContext(1, 0);
-  capture.declarations().given({0, nullptr}, 8);
-  const Trace trace = capture.stop(StopMode::kAtOnce);
-  ASSERT_EQ(of(trace, RecordKind::kHandOff).size(), 1u);
-  EXPECT_EQ(of(trace, RecordKind::kHandOff)[0].context, 1);
-  EXPECT_EQ(of(trace, RecordKind::kHandOff)[0].stream, 7);
-}
-
-TEST_F(CuptiHandOffTest, AStreamThatCuptiDoesNotKnowIsALostRecord) {
-  CuptiCapture& capture = start();
-  cupti.refuse["cuptiGetStreamIdEx"] = CUPTI_ERROR_INVALID_STREAM;
-  capture.declarations().given({0, streamHandle(1, 13)}, 8);
-  EXPECT_EQ(capture.stop(StopMode::kAtOnce).files.front().capture.dropped, 1);
 }
 
 TEST_F(CuptiCaptureTest, CountsWhatCuptiDropped) {

@@ -28,6 +28,7 @@ TraceBuilder manyFindings() {
   built.trace.files[0].worldSize = 8;
   built.trace.files[0].deviceNames = {{0, "NVIDIA \"H200\""}, {1, ""}};
   built.trace.files[0].threadNames = {{10, "target"}, {-5, "odd\n"}};
+  built.trace.files[0].capture.communicators = {{"drafters", 1, 0, {"GPU-a of h", "GPU-b of h"}}};
   built.context(0, 10);
   built.context(5, -1);
   built.kernel("target", 0).handoff = 4;
@@ -92,6 +93,7 @@ TEST(BinaryTraceTest, GivesBackWhatWasWritten) {
   EXPECT_EQ(read.files[0].deviceNames, trace.files[0].deviceNames);
   EXPECT_EQ(read.files[0].threadNames, trace.files[0].threadNames);
   EXPECT_EQ(read.files[0].capture.kinds, trace.files[0].capture.kinds);
+  EXPECT_EQ(read.files[0].capture.communicators, trace.files[0].capture.communicators);
   EXPECT_EQ(read.files[0].capture.dropped, 0);
 }
 
@@ -120,6 +122,7 @@ TEST(KinetoWriterTest, WritesWhatTheReaderReadsBack) {
   EXPECT_EQ(read.files[0].rank, 3);
   EXPECT_EQ(read.files[0].deviceNames, trace.files[0].deviceNames);
   EXPECT_EQ(read.files[0].capture.canaries, trace.files[0].capture.canaries);
+  EXPECT_EQ(read.files[0].capture.communicators, trace.files[0].capture.communicators);
 }
 
 TEST(TraceFormsTest, AuditTheSameInEveryForm) {
