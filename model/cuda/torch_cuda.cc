@@ -3,6 +3,7 @@
 #include <ATen/cuda/CUDAContextLight.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAStream.h>
 #include <dlfcn.h>
 #include <torch/csrc/cuda/nccl.h>
 
@@ -58,6 +59,10 @@ class LinkedTorchCuda final : public TorchCuda {
                                static_cast<std::int64_t>(found.totalGlobalMem)});
     }
     return about;
+  }
+  std::int64_t externalStream(void* stream, int device) const override {
+    return c10::cuda::getStreamFromExternal(static_cast<cudaStream_t>(stream), static_cast<c10::DeviceIndex>(device))
+        .id();
   }
 };
 

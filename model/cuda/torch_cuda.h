@@ -25,6 +25,8 @@ class TorchCuda {
  public:
   virtual ~TorchCuda() = default;
   virtual TorchCudaAbout about() const = 0;
+  /// The number (c10::StreamId) by which LibTorch knows a stream of somebody else's, a CUstream.
+  virtual std::int64_t externalStream(void* stream, int device) const = 0;
 };
 
 /// Exported by the library as "redraftMakeTorchCuda". Null, with a reason in `error`, when LibTorch can use no GPU

@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/log.h"
+#include "model/instrument.h"
 #include "model/pipeline/store_collective.h"
 
 namespace redraft::model {
@@ -18,6 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr const char* kCommunicator = "drafters";
 constexpr std::chrono::milliseconds kSpin{2};  // a gather over NVLink is over by then
 constexpr std::chrono::microseconds kLook{100};
 constexpr std::chrono::seconds kWatchdogAfter{60};  // torch's own has the last word
@@ -51,9 +53,12 @@ NcclCollective::NcclCollective(RunMonitor& monitor, std::unique_ptr<Collective> 
                                const NcclOptions& options)
     : monitor_(monitor), control_(std::move(control)), options_(options) {
   const std::string gpu = nccl.gpuName(options.device) + " of " + options.host;
-  checkGpusDiffer(control_->allGather(gpu, "the GPUs' names"));
+  const std::vector<std::string> gpus = control_->allGather(gpu, "the GPUs' names");
+  checkGpusDiffer(gpus);
   group_.reset(nccl.makeGroup({options.store, rank(), size(), options.device, monitor.timeout() + kWatchdogAfter}));
   control_->barrier("the communicators");
+  if (devices::Declarations* const seen = instrument().declarations())
+    seen->joined({kCommunicator, rank(), options.device, gpus});
 }
 
 NcclCollective::~NcclCollective() {
@@ -73,7 +78,7 @@ at::Tensor NcclCollective::allGather(const at::Tensor& values, const std::string
   at::Tensor flat = all.view(-1);
   try {
     control_->barrier(what);
-    group_->begin(flat, own);
+    begin(flat, own, what);
     waitFor(what);
     group_->end();
   } catch (...) {
@@ -85,6 +90,14 @@ at::Tensor NcclCollective::allGather(const at::Tensor& values, const std::string
 
 std::vector<std::string> NcclCollective::allGather(const std::string& bytes, const std::string& what) {
   return control_->allGather(bytes, what);
+}
+
+void NcclCollective::begin(at::Tensor& all, at::Tensor& own, const std::string& what) {
+  const Clock::time_point began = Clock::now();
+  group_->begin(all, own);
+  if (devices::Declarations* const seen = instrument().declarations())
+    seen->issued({kCommunicator, what, static_cast<std::int64_t>(all.nbytes()),
+                  std::chrono::nanoseconds(began.time_since_epoch()).count()});
 }
 
 void NcclCollective::waitFor(const std::string& what) const {

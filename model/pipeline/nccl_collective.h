@@ -38,6 +38,8 @@ class NcclCollective final : public Collective {
   void abort(int origin, const std::string& why) noexcept override;
 
  private:
+  /// Queues the gather, and declares it (Instrument::declarations).
+  void begin(at::Tensor& all, at::Tensor& own, const std::string& what);
   void waitFor(const std::string& what) const;
   /// Leaves the flight recorder in the run folder, and gives up what NCCL was asked for.
   void giveUp() noexcept;

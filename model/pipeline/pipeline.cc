@@ -63,6 +63,12 @@ BatchOptions batchOptions(const PipelineOptions& options, const DrafterConfig& d
   return batch;
 }
 
+void declareOwn(c10::Stream stream) {
+  if (devices::Declarations* const seen = instrument().declarations())
+    seen->owns(
+        {stream.device_index(), c10::impl::VirtualGuardImpl(stream.device_type()).getStreamNativeHandle(stream)});
+}
+
 /// The threads of a run. Joined before it ends, whatever happens; what they knew to be done is then known here.
 class RoleThreads {
  public:
@@ -101,8 +107,10 @@ class RoleThreads {
     try {
       const c10::OptionalDeviceGuard guard(device.is_cpu() ? std::optional<at::Device>() : device);
       c10::OptionalStreamGuard stream;
-      if (shared_.options.ownStreams && !device.is_cpu())
-        stream.reset_stream(c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device));
+      if (shared_.options.ownStream && !device.is_cpu()) {
+        stream.reset_stream(shared_.options.ownStream(role, device));
+        declareOwn(stream.current_stream().value());
+      }
       shared_.observer.roleBegan(role, device);
       body();
       shared_.observer.roleEnded(role, device);

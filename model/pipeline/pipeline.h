@@ -6,9 +6,11 @@
 // depth, or the order in which threads run.
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Stream.h>
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -50,9 +52,9 @@ struct PipelineOptions {
   // first on, and the last too; 0: never. Both copy every parameter to the host.
   std::int64_t digestEvery = 1;
   std::int64_t compareEvery = 1;
-  /// Every role works on a stream of its own, out of the backend's pool: several may share a device. Otherwise on its
-  /// device's default stream.
-  bool ownStreams = false;
+  /// The stream that a role works on, as its own: several may share a device. Called on the role's thread. Empty: on
+  /// its device's default stream.
+  std::function<c10::Stream(const std::string& role, at::Device device)> ownStream;
   std::int64_t checkpointEvery = 0;  // steps; 0: never
   std::string checkpointFolder;
   std::string configuration;  // what a checkpoint must have been made with

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
@@ -53,6 +54,8 @@ class CudaRunBackend final : public RunBackend {
  public:
   CudaRunBackend(const Scenario& scenario, const ProcessLayout& layout)
       : RunBackend(placeOnGpus(scenario.topology, layout)),
+        greenContexts_(scenario.topology.greenContexts),
+        roles_(layout.processes.own()),
         driver_(devices::loadCudaDriver({.topology = placement().physical()})) {
     for (const std::string& role : layout.processes.own()) used_.insert(placement().physical().deviceOf(role));
   }
@@ -67,6 +70,7 @@ class CudaRunBackend final : public RunBackend {
     c10::impl::VirtualGuardImpl(at::kCUDA).setDevice({at::kCUDA, static_cast<c10::DeviceIndex>(*used_.begin())});
     at::globalContext().lazyInitDevice(at::kCUDA);
     model::setStagedCopies(!placement().physical().peerAccess);
+    if (greenContexts_) makeGreenStreams();
   }
 
   at::Device device(int logical) const override {
@@ -85,7 +89,11 @@ class CudaRunBackend final : public RunBackend {
     }
     return {gpuNumericsClass(facts), gpuPerformanceClass(facts)};
   }
-  bool ownStreams() const override { return true; }
+  c10::Stream ownStream(const std::string& role, at::Device device) const override {
+    const auto green = green_.find(role);
+    return green != green_.end() ? green->second
+                                 : c10::impl::VirtualGuardImpl(at::kCUDA).getStreamFromGlobalPool(device);
+  }
   bool logsAll() const override { return false; }  // LibTorch's launches and copies do not go through our driver
 
   void setPeerAccess() override {
@@ -122,6 +130,26 @@ class CudaRunBackend final : public RunBackend {
   }
 
  private:
+  /// A green context for each role of this process that shares its GPU with another of its roles.
+  void makeGreenStreams() {
+    for (const int device : used_) {
+      std::vector<std::string> here;
+      for (const std::string& role : roles_)
+        if (placement().physical().deviceOf(role) == device) here.push_back(role);
+      if (here.size() < 2) continue;
+      std::vector<devices::GreenStream> streams;
+      const Status status = driver_->greenStreams(device, static_cast<int>(here.size()), &streams);
+      if (status == Status::kInvalidResourceConfiguration)
+        throw Unsupported("needs more multiprocessors: GPU " + std::to_string(device) + " has too few for " +
+                          std::to_string(here.size()) + " green contexts");
+      devices::check(status, "greenStreams", device);
+      const at::Device gpu(at::kCUDA, static_cast<c10::DeviceIndex>(device));
+      for (std::size_t i = 0; i < here.size(); ++i)
+        green_.emplace(here[i], c10::Stream(c10::Stream::UNSAFE, gpu,
+                                            model::loadTorchCuda().externalStream(streams[i].native, device)));
+    }
+  }
+
   int deviceOf(const std::string& uuid) const {
     const auto found = std::find_if(about_.devices.begin(), about_.devices.end(),
                                     [&](const model::GpuDevice& gpu) { return gpu.uuid == uuid; });
@@ -159,6 +187,9 @@ class CudaRunBackend final : public RunBackend {
                 "something in this process turned it on; LibTorch does at a direct copy between two GPUs");
   }
 
+  const bool greenContexts_;
+  const std::vector<std::string> roles_;      // of this process
+  std::map<std::string, c10::Stream> green_;  // by role
   const std::unique_ptr<devices::Driver> driver_;
   std::set<int> used_;  // GPUs that a role of this process is on
   model::TorchCudaAbout about_;

@@ -99,7 +99,9 @@ model::PipelineOptions pipelineOptions(const Scenario& scenario, const std::stri
   model::PipelineOptions options;
   options.targets = devicesOf(scenario, backend, "target");
   options.drafters = devicesOf(scenario, backend, "drafter");
-  options.ownStreams = backend.ownStreams();
+  options.ownStream = [&backend](const std::string& role, at::Device device) {
+    return backend.ownStream(role, device);
+  };
   options.steps = training.steps;
   options.batch.seed = scenario.seed;
   options.batch.microBatches = training.microBatches;

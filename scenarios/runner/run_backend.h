@@ -3,6 +3,7 @@
 // started once a process and never destroyed, because autograd's threads and tensors of theirs outlive main().
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Stream.h>
 
 #include <map>
 #include <string>
@@ -41,8 +42,8 @@ class RunBackend {
   virtual at::Device device(int logical) const = 0;
   virtual devices::KernelCache::Compiler compiler() = 0;
   virtual RunClasses classes() const = 0;
-  /// Several roles may share a device: each gets a stream.
-  virtual bool ownStreams() const = 0;
+  /// Several roles may share a device: each gets a stream, on its own thread.
+  virtual c10::Stream ownStream(const std::string& role, at::Device device) const = 0;
   /// Whether the driver's log shows all that the devices did, so that a trace is made of it.
   virtual bool logsAll() const = 0;
 

@@ -1,9 +1,13 @@
 // Simulated devices: a driver in host memory, and a PrivateUse1 backend over it.
+#include <c10/core/impl/VirtualGuardImpl.h>
+
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
 #include "base/keep.h"
+#include "base/unsupported.h"
 #include "model/kernels/attention.h"
 #include "model/sim/sim_backend.h"
 #include "scenarios/runner/numerics.h"
@@ -18,7 +22,13 @@ class SimRunBackend final : public RunBackend {
       : RunBackend(devices::Placement(scenario.topology.resolve())),
         strictness_(scenario.strict == "all-ops" ? model::Strictness::kAllOps : model::Strictness::kRawLaunch),
         threads_(scenario.threads),
-        driver_(devices::makeSimDriver({.topology = placement().physical()})) {}
+        driver_(devices::makeSimDriver({.topology = placement().physical()})) {
+    const auto& roles = placement().physical().roles;
+    std::set<int> used;
+    for (const devices::RoleDevice& role : roles) used.insert(role.device);
+    if (scenario.topology.greenContexts && used.size() < roles.size())
+      throw Unsupported("needs a GPU: green contexts share out its multiprocessors, and simulated devices have none");
+  }
 
   devices::Driver& driver() override { return *driver_; }
   devices::SimDriver* simulated() override { return driver_.get(); }
@@ -33,7 +43,9 @@ class SimRunBackend final : public RunBackend {
   at::Device device(int logical) const override { return model::simDevice(placement().device(logical)); }
   devices::KernelCache::Compiler compiler() override { return model::compileAttention; }
   RunClasses classes() const override { return {cpuNumericsClass("sim", threads_), {}}; }
-  bool ownStreams() const override { return true; }
+  c10::Stream ownStream(const std::string&, at::Device device) const override {
+    return c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device);
+  }
   bool logsAll() const override { return true; }
 
   void setPeerAccess() override {

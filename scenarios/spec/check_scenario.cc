@@ -59,6 +59,8 @@ class Checker {
 
   void processes() const {
     const int processes = scenario_.processes;
+    require(!scenario_.topology.greenContexts || trains(), "/topology/green_contexts",
+            "a " + scenario_.workload + " run makes contexts of its own", "take it away");
     require(processes == 1 || trains(), "/processes", "a " + scenario_.workload + " run is not shared out", "write 1");
     for (const char* role : {"target", "drafter"}) {
       if (processes == 1) break;

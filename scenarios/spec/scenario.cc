@@ -75,6 +75,8 @@ std::string configurationHash(const Scenario& scenario) {
   Json json = resolvedScenario(scenario);
   for (const char* key : {"name", "description", "processes", "contract", "expect", "golden", "scaling_of", "limits"})
     json.erase(key);
+  // Tokens of before there was the key stay what they were.
+  if (!scenario.topology.greenContexts) json["topology"].erase("green_contexts");
   return hashText(json.dump());
 }
 

@@ -16,6 +16,8 @@ void visitFields(Visitor& visit, TopologySpec& topology) {
   visit.integer("devices", topology.devices, 1, kMaxDevices, "logical devices");
   visit.choice("peer", topology.peer, {"on", "off"}, "peer access; off: copies are staged through the host");
   visit.boolean("distinct", topology.distinct, "true: a GPU for each device; skipped where there are too few");
+  visit.boolean("green_contexts", topology.greenContexts,
+                "roles that share a GPU have its multiprocessors shared out to them");
   visit.roles("roles", topology.roles, kMaxDevices, "role → its devices, one worker a device");
   visit.edges("copies", topology.copies, "allowed copies, as pairs of roles [from, to]");
 }

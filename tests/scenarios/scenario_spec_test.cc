@@ -193,6 +193,9 @@ TEST(ScenarioSpecTest, TheConfigurationHashCoversWhatDecidesResultsAndNothingEls
   longer.training.steps += 1;
   EXPECT_NE(configurationHash(longer), configurationHash(scenario));
   EXPECT_EQ(freeScheduleToken(scenario), "free/1/" + configurationHash(scenario) + "/0");
+  Scenario green = scenario;
+  green.topology.greenContexts = true;
+  EXPECT_NE(configurationHash(green), configurationHash(scenario));
 }
 
 TEST(ScenarioSpecTest, ResolvesRolesAndCopyEdgesToDevices) {

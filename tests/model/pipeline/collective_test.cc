@@ -265,6 +265,51 @@ TEST(NcclCollectiveTest, TwoRanksOnOneGpuAreRefusedBeforeNcclIsAsked) {
   }
 }
 
+/// What ranks, each a thread, declare.
+class DeclaredCollectives : public Instrument, public devices::Declarations {
+ public:
+  DeclaredCollectives() { setInstrument(this); }
+  ~DeclaredCollectives() override { setInstrument(nullptr); }
+
+  devices::Declarations* declarations() override { return this; }
+  std::uint32_t given(const devices::StreamPlace&, std::int64_t) override { return 0; }
+  void taken(std::uint32_t, const devices::StreamPlace&, std::int64_t) override {}
+  void owns(const devices::StreamPlace&) override {}
+  void joined(const devices::Communicator& communicator) override {
+    const std::lock_guard guard(mutex_);
+    communicators[communicator.rank] = communicator;
+  }
+  void issued(const devices::CollectiveCall& call) override {
+    const std::lock_guard guard(mutex_);
+    calls.push_back(call);
+  }
+
+  std::map<int, devices::Communicator> communicators;  // by rank
+  std::vector<devices::CollectiveCall> calls;
+
+ private:
+  std::mutex mutex_;
+};
+
+TEST(NcclCollectiveTest, DeclaresItsCommunicatorWithTheGpusOfAllRanksAndEveryGather) {
+  DeclaredCollectives seen;
+  const Ends ends = overNccl(2, kPatience, [](Collective& ranks) {
+    ranks.allGather(at::ones({4}), "the gradients");
+    ranks.allGather(std::string("a few bytes"), "the hashes");
+  });
+  for (const std::exception_ptr& end : ends) EXPECT_FALSE(end);
+  ASSERT_EQ(seen.communicators.size(), 2u);
+  EXPECT_EQ(seen.communicators[0].gpus, seen.communicators[1].gpus);
+  EXPECT_EQ(seen.communicators[1].gpus.size(), 2u);
+  ASSERT_EQ(seen.calls.size(), 2u) << "what goes through the store is no collective";
+  for (const devices::CollectiveCall& call : seen.calls) {
+    EXPECT_EQ(call.communicator, seen.communicators[0].name);
+    EXPECT_EQ(call.what, "the gradients");
+    EXPECT_EQ(call.bytes, 32);
+    EXPECT_GT(call.beganNs, 0);
+  }
+}
+
 TEST(NcclCollectiveTest, AGatherThatNeverEndsLeavesTheFlightRecorderAndIsGivenUp) {
   const TemporaryFolder folder;
   playedNccl().stuck = true;

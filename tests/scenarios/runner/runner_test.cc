@@ -108,6 +108,14 @@ TEST(RunnerTest, AHandOffThatIsNotWaitedForIsInTheTraceThoughNoNumberChanges) {
   EXPECT_EQ(found.count, 2 * 2 * (shipped("dual-drafter").training.steps - 2));
 }
 
+TEST(RunnerTest, GreenContextsOnASimulatedDeviceThatRolesShareAreUnsupported) {
+  const RunFolder folder(shipped("dual-drafter/green-contexts"), [](Scenario& s) {
+    s.topology.roles = {{"target", {0}}, {"drafter", {0}}};
+  });
+  EXPECT_TRUE(exitedWith(folder.run(), 4)) << folder.log();
+  EXPECT_NE(folder.log().find("needs a GPU: green contexts"), std::string::npos) << folder.log();
+}
+
 TEST(RunnerTest, AFolderIsRunOnce) {
   const RunFolder folder(shipped("single-drafter"), [](Scenario& s) { s.training.steps = 1; });
   ASSERT_TRUE(exitedWith(folder.run(), 0)) << folder.log();
