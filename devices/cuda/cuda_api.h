@@ -11,7 +11,7 @@ namespace redraft::devices {
 // clang-format off
 #define REDRAFT_CUDA_CALLS(X) \
   X(cuInit) X(cuDeviceGetCount) X(cuDeviceGetAttribute) X(cuGetErrorString) \
-  X(cuDevicePrimaryCtxGetState) X(cuDevicePrimaryCtxRetain) X(cuCtxGetDevice_v2) X(cuCtxCreate) X(cuCtxDestroy) X(cuCtxSetCurrent) X(cuCtxGetCurrent) X(cuCtxSynchronize) \
+  X(cuDevicePrimaryCtxGetState) X(cuDevicePrimaryCtxRetain) X(cuCtxGetDevice_v2) X(cuCtxCreate) X(cuCtxPopCurrent) X(cuCtxDestroy) X(cuCtxSetCurrent) X(cuCtxGetCurrent) X(cuCtxSynchronize) \
   X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuLibraryLoadData) X(cuLibraryUnload) X(cuLibraryGetKernel) \
   X(cuStreamCreate) X(cuStreamGetId) X(cuStreamGetCtx) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamQuery) X(cuStreamWaitEvent) \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery) X(cuEventSynchronize) X(cuEventElapsedTime) \

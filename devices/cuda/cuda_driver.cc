@@ -106,15 +106,14 @@ Status CudaDriver::primaryContext(int device, Context* context) {
 Status CudaDriver::createContext(int device, Context* context) {
   *context = {};
   if (!validDevice(device)) return finish(CallKind::kContext, CUDA_ERROR_INVALID_DEVICE);
-  CUcontext former = nullptr, handle = nullptr;
-  CUresult result = api_.cuCtxGetCurrent(&former);
-  if (result == CUDA_SUCCESS) result = api_.cuCtxCreate(&handle, nullptr, 0, device);
+  CUcontext handle = nullptr, popped = nullptr;
+  const CUresult result = api_.cuCtxCreate(&handle, nullptr, 0, device);
   if (result == CUDA_SUCCESS) {
     const std::lock_guard lock(contextMutex_);
     *context = {addContext({handle, device, false})};
   }
-  // cuCtxCreate makes the new context current; our interface leaves the caller's.
-  const CUresult restored = result == CUDA_SUCCESS ? api_.cuCtxSetCurrent(former) : result;
+  // cuCtxCreate pushes the new context on the thread's stack; our interface leaves what was current.
+  const CUresult restored = result == CUDA_SUCCESS ? api_.cuCtxPopCurrent(&popped) : result;
   return finish(CallKind::kContext, restored, [&](LogRecord& record) { fillOwner(record, context->id, context->id); });
 }
 

@@ -16,6 +16,50 @@ bool loadsCode(const std::string& overhead) {
          overhead.find("Module Loading") != std::string::npos;
 }
 
+/// The contexts that code is loaded in, and where it may run: a green context runs what its device's other contexts
+/// hold.
+class LoadedCode {
+ public:
+  explicit LoadedCode(const TraceIndex& index) : index_(index) {
+    index.each(RecordKind::kFunction, [&](const TraceRecord& function) {
+      loadedIn_[function.name].insert({index.processOf(function), function.context});
+    });
+    index.each(RecordKind::kContext, [&](const TraceRecord& context) {
+      const bool green = index.trace().text(context.name).starts_with(kGreenContext);
+      contexts_[{index.processOf(context), context.context}] = {context.device, green};
+    });
+  }
+
+  bool empty() const { return loadedIn_.empty(); }
+  /// The context that a kernel should have run in; -1: it ran where it may, or nothing says where.
+  std::int32_t elsewhere(const TraceRecord& kernel) const {
+    const auto loaded = loadedIn_.find(kernel.name);
+    if (loaded == loadedIn_.end()) return -1;
+    const bool fits = std::any_of(loaded->second.begin(), loaded->second.end(),
+                                  [&](const Key& context) { return mayRun(kernel, context); });
+    return fits ? -1 : loaded->second.begin()->second;
+  }
+
+ private:
+  using Key = std::pair<std::int64_t, std::int32_t>;  // process, context
+  struct Context {
+    std::int32_t device = -1;
+    bool green = false;
+  };
+
+  bool mayRun(const TraceRecord& kernel, const Key& loaded) const {
+    const Key own{index_.processOf(kernel), kernel.context};
+    if (own == loaded) return true;
+    const auto here = contexts_.find(own), there = contexts_.find(loaded);
+    return here != contexts_.end() && there != contexts_.end() && here->second.green && !there->second.green &&
+           own.first == loaded.first && here->second.device == there->second.device;
+  }
+
+  const TraceIndex& index_;
+  std::map<StringId, std::set<Key>> loadedIn_;
+  std::map<Key, Context> contexts_;
+};
+
 /// The first step after each role's warm-up, which begins with its own first step: one that has less to do may begin
 /// later than the others.
 std::map<std::string, std::int64_t> firstWarmSteps(const TraceIndex& index) {
@@ -88,15 +132,11 @@ TraceCheck checkNccl(const TraceIndex& index) {
 TraceCheck checkModule(const TraceIndex& index) {
   CheckBuilder check(index, "A11", "module",
                      "code runs in the contexts that it was loaded in, and is loaded before the first warm step");
-  std::map<StringId, std::set<std::pair<std::int64_t, std::int32_t>>> loadedIn;
-  index.each(RecordKind::kFunction, [&](const TraceRecord& function) {
-    loadedIn[function.name].insert({index.processOf(function), function.context});
-  });
+  const LoadedCode code(index);
   index.each(RecordKind::kKernel, [&](const TraceRecord& kernel) {
-    const auto contexts = loadedIn.find(kernel.name);
-    if (contexts == loadedIn.end() || contexts->second.contains({index.processOf(kernel), kernel.context})) return;
-    check.violation(kernel, "ran in context " + std::to_string(kernel.context) + ", and was loaded in context " +
-                                std::to_string(contexts->second.begin()->second));
+    if (const std::int32_t context = code.elsewhere(kernel); context >= 0)
+      check.violation(kernel, "ran in context " + std::to_string(kernel.context) + ", and was loaded in context " +
+                                  std::to_string(context));
   });
   const std::map<std::string, std::int64_t> warm = firstWarmSteps(index);
   index.each(RecordKind::kOverhead, [&](const TraceRecord& overhead) {
@@ -104,8 +144,7 @@ TraceCheck checkModule(const TraceIndex& index) {
     if (index.stepOf(overhead) >= warm.at(index.roleOf(overhead)))
       check.violation(overhead, "code was loaded in step " + std::to_string(index.stepOf(overhead)));
   });
-  return loadedIn.empty() ? check.notComputable("the trace does not say in which context code was loaded")
-                          : check.done();
+  return code.empty() ? check.notComputable("the trace does not say in which context code was loaded") : check.done();
 }
 
 TraceCheck checkGraph(const TraceIndex& index) {

@@ -252,9 +252,9 @@ class BufferParser {
   void context(const CUpti_ActivityContext3& of) {
     TraceRecord record;
     record.kind = RecordKind::kContext;
-    record.name =
-        text(of.isGreenContext == 0 ? "context"
-                                    : "green context of " + std::to_string(of.numMultiprocessors) + " multiprocessors");
+    record.name = text(of.isGreenContext == 0 ? "context"
+                                              : std::string(kGreenContext) + " of " +
+                                                    std::to_string(of.numMultiprocessors) + " multiprocessors");
     record.device = ordinal(of.deviceId);
     record.context = ordinal(of.contextId);
     record.stream = of.nullStreamId;

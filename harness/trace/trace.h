@@ -54,6 +54,8 @@ enum class RecordKind : std::uint8_t {
   kRace,     // two streams used one range with no order between them (the simulator's check)
   kHandOff,  // declared by the program: `thread` gave what is on `stream` by then, or takes what it puts there next
 };
+/// How the name of a green context begins: part of a device's multiprocessors, within its primary context.
+inline constexpr std::string_view kGreenContext = "green context";
 inline constexpr int kRecordKinds = static_cast<int>(RecordKind::kHandOff) + 1;
 
 const char* recordKindName(RecordKind kind);

@@ -266,6 +266,24 @@ TEST(TraceAuditTest, A11FindsCodeThatRunsWhereItWasNotLoaded) {
   expectState(checkOf(built, "A11"), AuditState::kClean);
 }
 
+TEST(TraceAuditTest, A11LetsAGreenContextRunWhatItsDevicesOwnContextHolds) {
+  TraceBuilder built = goodTrace();
+  const auto loaded = [&](int context) {
+    TraceRecord& function = built.add(RecordKind::kFunction, "matmul");
+    function.context = context;
+  };
+  loaded(1);
+  loaded(2);
+  built.context(1, 11).name = built.trace.strings.intern("context");
+  TraceRecord& green = built.context(1, 11);
+  green.context = 9;
+  green.name = built.trace.strings.intern("green context of 16 multiprocessors");
+  built.kernel("drafter", 1).context = 9;
+  expectState(checkOf(built, "A11"), AuditState::kClean);
+  green.device = 0;  // of the other device, whose context is not in the trace
+  expectFound(built, "A11", "ran in context 9, and was loaded in context");
+}
+
 TEST(TraceAuditTest, A11FindsCodeLoadedAfterWarmUp) {
   TraceBuilder built = goodTrace();
   built.call("cudaLaunchKernel", "drafter", 11).step = 0;
