@@ -180,7 +180,7 @@ TEST(BisectTest, BadRevisionsAndOptionsAreRefusedAndLeaveNothing) {
   const BisectRepository repository(failingFrom(kCulprit), {});
   const std::string before = repository.snapshot();
   const InFolder here(repository.path());
-  const std::string head = repository.hash(BisectRepository::kCommits - 1);
+  const std::string& head = repository.hash(BisectRepository::kCommits - 1);
   for (const auto& [arguments, part] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"bisect", "nowhere", head, "--", "small"}, "is no commit"},
            {{"bisect", head, repository.hash(0), "--", "small"}, "is no ancestor"},

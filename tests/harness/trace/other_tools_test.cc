@@ -11,11 +11,15 @@
 #include "harness/trace/kineto_writer.h"
 #include "tests/harness/affinity/trace_builder.h"
 #include "tests/paths.h"
+#include "tests/support/command_output.h"
 #include "tests/support/temp_folder.h"
 
 namespace redraft::harness {
 namespace {
 
+using testing_support::CommandOutput;
+using testing_support::outputOf;
+using testing_support::pythonWith;
 using testing_support::TempFolder;
 using testing_support::TraceBuilder;
 
@@ -53,35 +57,21 @@ Totals ownTotals(const Trace& trace) {
   return totals;
 }
 
-struct Output {
-  int code = -1;
-  std::string text;
-};
-
-Output outputOf(const std::string& command) {
-  Output output;
-  FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return output;
-  char buffer[4096];
-  while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) output.text += buffer;
-  output.code = ::pclose(pipe);
-  return output;
-}
-
 std::string environmentOr(const char* name, const char* fallback) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : fallback;
 }
 
 TEST(OtherToolsTest, HtaSumsKernelsAsWeDo) {
-  const std::string python = environmentOr("REDRAFT_HTA_PYTHON", "python3");
-  if (outputOf(python + " -c 'import hta'").code != 0)
+  const std::string python = pythonWith("hta", "REDRAFT_HTA_PYTHON");
+  if (python.empty())
     GTEST_SKIP() << "HolisticTraceAnalysis is not installed; REDRAFT_HTA_PYTHON names a python that has it";
   const TempFolder folder;
   const Trace trace = twoDevicesOfKernels();
   writeKinetoFiles(trace, folder.path());
-  const Output hta = outputOf(python + " " + kSourceFolder + "/tests/harness/trace/hta_totals.py " + folder.path());
-  ASSERT_EQ(hta.code, 0) << hta.text;
+  const CommandOutput hta =
+      outputOf(python + " " + kSourceFolder + "/tests/harness/trace/hta_totals.py " + folder.path());
+  ASSERT_EQ(hta.status, 0) << hta.text;
   Totals totals;
   std::istringstream lines(hta.text);
   for (std::string line; std::getline(lines, line);) {
@@ -109,8 +99,8 @@ TEST(OtherToolsTest, PerfettoSumsKernelsAsWeDo) {
       count += total.first;
       nanos += total.second;
     }
-    const Output perfetto = outputOf(processor + " -q " + folder.file("query.sql") + " " + file);
-    EXPECT_EQ(perfetto.code, 0) << perfetto.text;
+    const CommandOutput perfetto = outputOf(processor + " -q " + folder.file("query.sql") + " " + file);
+    EXPECT_EQ(perfetto.status, 0) << perfetto.text;
     EXPECT_NE(perfetto.text.find(std::to_string(count) + " " + std::to_string(nanos)), std::string::npos)
         << perfetto.text;
     ++device;
