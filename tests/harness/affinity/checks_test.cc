@@ -267,21 +267,20 @@ TEST(TraceAuditTest, A11FindsCodeThatRunsWhereItWasNotLoaded) {
 }
 
 TEST(TraceAuditTest, A11LetsAGreenContextRunWhatItsDevicesOwnContextHolds) {
-  TraceBuilder built = goodTrace();
-  const auto loaded = [&](int context) {
-    TraceRecord& function = built.add(RecordKind::kFunction, "matmul");
-    function.context = context;
+  const auto greenOn = [](int device) {
+    TraceBuilder built = goodTrace();
+    built.add(RecordKind::kFunction, "matmul").context = 2;  // device 1's own
+    built.trace.records.back().name = built.trace.strings.intern("attention");
+    TraceRecord& green = built.context(device, 11);
+    green.context = 9;
+    green.name = built.trace.strings.intern("green context of 16 multiprocessors");
+    TraceRecord& kernel = built.kernel("drafter", 1);
+    kernel.context = 9;
+    kernel.name = built.trace.strings.intern("attention");
+    return built;
   };
-  loaded(1);
-  loaded(2);
-  built.context(1, 11).name = built.trace.strings.intern("context");
-  TraceRecord& green = built.context(1, 11);
-  green.context = 9;
-  green.name = built.trace.strings.intern("green context of 16 multiprocessors");
-  built.kernel("drafter", 1).context = 9;
-  expectState(checkOf(built, "A11"), AuditState::kClean);
-  green.device = 0;  // of the other device, whose context is not in the trace
-  expectFound(built, "A11", "ran in context 9, and was loaded in context");
+  expectState(checkOf(greenOn(1), "A11"), AuditState::kClean);
+  expectFound(greenOn(0), "A11", "ran in context 9, and was loaded in context 2");
 }
 
 TEST(TraceAuditTest, A11FindsCodeLoadedAfterWarmUp) {
