@@ -4,7 +4,9 @@
 #include <c10/core/GradMode.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+#include <pthread.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -130,6 +132,8 @@ HandOff GradientExchange::take(std::size_t bucket) {
 }
 
 void GradientExchange::work(const std::string& role) noexcept {
+  // Not the drafter's name, which a thread inherits: stacks of a hang are told apart by it.
+  ::pthread_setname_np(::pthread_self(), ("exchange" + role.substr(std::min(role.find('['), role.size()))).c_str());
   try {
     const RoleScope scope(role);
     const c10::OptionalDeviceGuard guard(device_.is_cpu() ? std::optional<at::Device>() : device_);
