@@ -50,19 +50,16 @@ Placement Placement::onGpus(Topology logical, int gpus, const Processes& process
     const int first = self * gpus / count, share = std::max(1, (self + 1) * gpus / count - first);
     return first + device % share;
   };
+  // Whose roles a device is for: its own come last, so that one that two processes share is where its own are.
+  std::vector<std::size_t> processOf(static_cast<std::size_t>(logical.deviceCount), processes.self);
+  const auto claim = [&](std::size_t process) {
+    for (const std::string& role : processes.roles[process])
+      processOf.at(static_cast<std::size_t>(logical.deviceOf(role))) = process;
+  };
+  for (std::size_t process = 0; process < processes.roles.size(); ++process) claim(process);
+  claim(processes.self);
   std::vector<int> devices = itself(logical.deviceCount);
-  for (int& device : devices) device = gpuOf(device, processes.self);
-  for (std::size_t process = 0; process < processes.roles.size(); ++process) {
-    if (process == processes.self) continue;
-    for (const std::string& role : processes.roles[process]) {
-      const int device = logical.deviceOf(role);
-      devices.at(static_cast<std::size_t>(device)) = gpuOf(device, process);
-    }
-  }
-  for (const std::string& role : processes.own()) {  // last: a device that roles of two processes share is its own here
-    const int device = logical.deviceOf(role);
-    devices.at(static_cast<std::size_t>(device)) = gpuOf(device, processes.self);
-  }
+  for (int& device : devices) device = gpuOf(device, processOf[static_cast<std::size_t>(device)]);
   return {std::move(logical), std::move(devices)};
 }
 

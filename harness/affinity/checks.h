@@ -44,6 +44,9 @@ bool setsDevice(std::string_view call);
 bool isToHost(std::string_view copy);
 bool isToDevice(std::string_view copy);
 
+/// A context of part of a device's multiprocessors, within the device's primary one.
+bool isGreen(const TraceIndex& index, const TraceRecord& context);
+
 /// The host waits for a device within a step (where there are steps): a call, or where no calls were recorded a
 /// synchronisation, or a copy from or to pageable memory.
 bool isHostWait(const TraceIndex& index, const TraceRecord& record);

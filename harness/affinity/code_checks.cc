@@ -25,8 +25,7 @@ class LoadedCode {
       loadedIn_[function.name].insert({index.processOf(function), function.context});
     });
     index.each(RecordKind::kContext, [&](const TraceRecord& context) {
-      const bool green = index.trace().text(context.name).starts_with(kGreenContext);
-      contexts_[{index.processOf(context), context.context}] = {context.device, green};
+      contexts_[{index.processOf(context), context.context}] = {context.device, isGreen(index, context)};
     });
   }
 

@@ -225,8 +225,7 @@ class HandOffs {
 
 bool hasGreenContext(const TraceIndex& index) {
   bool green = false;
-  index.each(RecordKind::kContext,
-             [&](const TraceRecord& context) { green |= index.trace().text(context.name).starts_with(kGreenContext); });
+  index.each(RecordKind::kContext, [&](const TraceRecord& context) { green |= isGreen(index, context); });
   return green;
 }
 

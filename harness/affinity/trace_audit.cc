@@ -59,6 +59,10 @@ bool waitsForDevice(std::string_view call) {
 bool isToHost(std::string_view copy) { return copy.starts_with("Memcpy DtoH"); }
 bool isToDevice(std::string_view copy) { return copy.starts_with("Memcpy HtoD"); }
 
+bool isGreen(const TraceIndex& index, const TraceRecord& context) {
+  return index.trace().text(context.name).starts_with(kGreenContext);
+}
+
 bool setsDevice(std::string_view call) { return startsWithAny(call, {"cudaSetDevice", "cuCtxSetCurrent"}); }
 
 std::string deviceText(std::int32_t device) { return device < 0 ? "the host" : "device " + std::to_string(device); }

@@ -27,11 +27,11 @@ std::int64_t bytesOf(const std::vector<at::Tensor>& tensors) {
   return bytes;
 }
 
-devices::StreamPlace placeOf(const c10::impl::VirtualGuardImpl& guard, c10::Stream stream) {
-  return {stream.device_index(), guard.getStreamNativeHandle(stream)};
-}
-
 }  // namespace
+
+devices::StreamPlace placeOf(c10::Stream stream) {
+  return {stream.device_index(), c10::impl::VirtualGuardImpl(stream.device_type()).getStreamNativeHandle(stream)};
+}
 
 HandOff::HandOff(std::vector<at::Tensor> tensors) {
   REDRAFT_CHECK(!tensors.empty(), "a hand-off holds tensors");
@@ -43,7 +43,7 @@ HandOff::HandOff(std::vector<at::Tensor> tensors) {
   const c10::impl::VirtualGuardImpl guard(device.type());
   const c10::Stream stream = guard.getStream(device);
   if (devices::Declarations* const seen = instrument().declarations())
-    number_ = seen->given(placeOf(guard, stream), bytesOf(*tensors_));
+    number_ = seen->given(placeOf(stream), bytesOf(*tensors_));
   ready_ = std::make_shared<c10::Event>(device.type());
   ready_->record(stream);
 }
@@ -56,8 +56,8 @@ void HandOff::acquire(at::Device device) const {
   const at::Device from = tensors_->front().device();
   const c10::Stream leaving = guard.getStream(from);  // a copy between devices is on this thread's stream there
   if (devices::Declarations* const seen = number_ == 0 ? nullptr : instrument().declarations()) {
-    seen->taken(number_, placeOf(guard, stream), bytesOf(*tensors_));
-    if (leaving != stream) seen->taken(number_, placeOf(guard, leaving), bytesOf(*tensors_));
+    seen->taken(number_, placeOf(stream), bytesOf(*tensors_));
+    if (leaving != stream) seen->taken(number_, placeOf(leaving), bytesOf(*tensors_));
   }
   if (instrument().waitsForHandOff()) {
     ready_->block(stream);

@@ -5,12 +5,18 @@
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Event.h>
+#include <c10/core/Stream.h>
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "devices/declarations.h"
+
 namespace redraft::model {
+
+/// A stream as it is declared.
+devices::StreamPlace placeOf(c10::Stream stream);
 
 class HandOff {
  public:

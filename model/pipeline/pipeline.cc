@@ -2,7 +2,6 @@
 
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/StreamGuard.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <functional>
 #include <list>
@@ -64,9 +63,7 @@ BatchOptions batchOptions(const PipelineOptions& options, const DrafterConfig& d
 }
 
 void declareOwn(c10::Stream stream) {
-  if (devices::Declarations* const seen = instrument().declarations())
-    seen->owns(
-        {stream.device_index(), c10::impl::VirtualGuardImpl(stream.device_type()).getStreamNativeHandle(stream)});
+  if (devices::Declarations* const seen = instrument().declarations()) seen->owns(placeOf(stream));
 }
 
 /// The threads of a run. Joined before it ends, whatever happens; what they knew to be done is then known here.

@@ -8,28 +8,13 @@
 
 #include "base/error.h"
 #include "model/checkpoint.h"
+#include "tests/model/pipeline/tiny_training.h"
 
 namespace redraft::model {
 namespace {
 
-DrafterConfig tinyConfig() {
-  DrafterConfig config;
-  config.hiddenSize = 16;
-  config.heads = 2;
-  config.keyValueHeads = 1;
-  config.headDim = 8;
-  config.intermediateSize = 24;
-  config.vocabSize = 32;
-  config.layers = 2;
-  config.targetLayers = 3;
-  config.blockSize = 4;
-  config.targetLayerIds = {0, 1};
-  config.slidingLayers = {false, false};
-  return config;
-}
-
 Drafter tinyDrafter() {
-  const DrafterConfig config = tinyConfig();
+  const DrafterConfig config = tinyDrafterConfig();
   return Drafter(config, randomParameters(drafterParameters(config), 3, 0.1));
 }
 
@@ -43,6 +28,13 @@ void backward(const Drafter& drafter, std::int64_t leaf, const std::vector<std::
     sum = sum + (with.back() * (with.back() + static_cast<double>(leaf * 7 + 1)) * static_cast<double>(p + 1)).sum();
   }
   torch::autograd::grad({sum}, with);
+}
+
+/// The only micro-batch of step 0.
+void lonelyStep(GradientExchange& exchange, const Drafter& drafter, const std::vector<std::size_t>& without = {}) {
+  exchange.beginMicroBatch(0, 0, true);
+  backward(drafter, 0, without);
+  exchange.endMicroBatch();
 }
 
 std::vector<at::Tensor> gradientOf(GradientExchange& exchange, std::vector<HandOff> sums) {
@@ -99,9 +91,7 @@ TEST(GradientExchangeTest, AParameterWithoutAGradientCountsAsZeros) {
   GradientSum sum(monitor, {"drafter[0]"}, 1);
   const Drafter drafter = tinyDrafter();
   GradientExchange exchange(sum, monitor, 0, "drafter[0]", drafter, 1, {.bucketBytes = 600});
-  exchange.beginMicroBatch(0, 0, true);
-  backward(drafter, 0, {0, 5});
-  exchange.endMicroBatch();
+  lonelyStep(exchange, drafter, {0, 5});
   const std::vector<at::Tensor> gradients = gradientOf(exchange, exchange.finish());
   for (std::size_t p = 0; p < gradients.size(); ++p)
     EXPECT_EQ(at::all(gradients[p] == 0).item<bool>(), p == 0 || p == 5) << p;
@@ -112,9 +102,7 @@ TEST(GradientExchangeTest, ADrafterThatNeverComesIsNamed) {
   GradientSum sum(monitor, {"drafter[0]", "drafter[1]"}, 2);
   const Drafter drafter = tinyDrafter();
   GradientExchange exchange(sum, monitor, 0, "drafter[0]", drafter, 2, {});
-  exchange.beginMicroBatch(0, 0, true);
-  backward(drafter, 0);
-  exchange.endMicroBatch();
+  lonelyStep(exchange, drafter);
   try {
     exchange.finish();
     FAIL() << "drafter[1] never came";
@@ -129,9 +117,7 @@ TEST(GradientExchangeTest, EndsWithTheRunThatFails) {
   GradientSum sum(monitor, {"drafter[0]", "drafter[1]"}, 2);
   const Drafter drafter = tinyDrafter();
   GradientExchange exchange(sum, monitor, 0, "drafter[0]", drafter, 2, {});
-  exchange.beginMicroBatch(0, 0, true);
-  backward(drafter, 0);
-  exchange.endMicroBatch();
+  lonelyStep(exchange, drafter);
   monitor.fail(std::make_exception_ptr(std::runtime_error("lost")));
   EXPECT_THROW(exchange.finish(), RunStopped);
 }
