@@ -1,5 +1,5 @@
 // A libnvidia-ml with two GPUs: process 4711 holds 3 MiB in two pieces on the first, process 4712 what nobody knows on
-// the second, and 100 processes more are on it than a first guess has room for.
+// the second, 4713 what is known in part, and 100 processes more are on it than a first guess has room for.
 #include <cstring>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -36,10 +36,11 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count
     return 0;
   }
   const unsigned room = *count;
-  *count = kOthers + 2;
+  *count = kOthers + 3;
   if (room < *count) return 7;  // NVML_ERROR_INSUFFICIENT_SIZE
   for (unsigned i = 0; i < kOthers; ++i) processes[i] = {i + 1, 1, 0, 0};
   processes[kOthers] = {4712, ~0ull, 0, 0};  // NVML_VALUE_NOT_AVAILABLE
   processes[kOthers + 1] = {4713, 5, 0, 0};
+  processes[kOthers + 2] = {4713, ~0ull, 0, 0};  // nor how much in all
   return 0;
 }

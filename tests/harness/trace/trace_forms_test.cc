@@ -125,6 +125,18 @@ TEST(KinetoWriterTest, WritesWhatTheReaderReadsBack) {
   EXPECT_EQ(read.files[0].capture.communicators, trace.files[0].capture.communicators);
 }
 
+TEST(KinetoWriterTest, GivesAnOverheadsCallNoKeyThatOtherToolsJoinBy) {
+  const TempFolder folder;
+  TraceBuilder built;
+  built.add(RecordKind::kOverhead, "Lazy Function Loading").correlation = 4711;
+  const auto files = writeKinetoFiles(built.trace, folder.path());
+  ASSERT_EQ(files.size(), 1u);
+  const std::string text = readFile(files.front(), 1 << 20);
+  EXPECT_NE(text.find("\"of call\": 4711"), std::string::npos) << text;
+  EXPECT_EQ(text.find("\"correlation\""), std::string::npos) << text;
+  EXPECT_EQ(readKineto(files.front()).records.front().correlation, 4711);
+}
+
 TEST(TraceFormsTest, AuditTheSameInEveryForm) {
   const TempFolder folder;
   const Trace trace = manyFindings().trace;
