@@ -48,9 +48,8 @@ FeatureFeed::Moving FeatureFeed::move(const MicroBatchRef& ref, const Feature& f
   if (stream_) copying.reset_stream(*stream_);
   Moving moving;
   moving.sequence = ref.sequence;
-  // The plan first: it comes from the host, which on simulated devices waits for it, and would order the rest as well.
-  moving.feature.plan = feature.plan.to(device_);
   moving.feature.contextFeature = feature.contextFeature.receive(device_).front();
+  moving.feature.plan = feature.plan.to(device_);
   moving.feature.tokens = feature.tokens;
   std::vector<at::Tensor> all = moving.feature.plan.tensors();
   all.push_back(moving.feature.contextFeature);
