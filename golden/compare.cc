@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "golden/distance.h"
 
 namespace redraft::golden {
 
@@ -53,13 +54,10 @@ void compareStep(NumericsComparison& out, const StepMetrics& expected, const Ste
   addText(out, expected.step, "parameters_hash", expected.parametersHash, actual.parametersHash);
 }
 
-double sketchDistance(const GradientDigest& expected, const GradientDigest& actual) {
-  double squares = 0;
-  for (int i = 0; i < kSketchSize; ++i) {
-    const double difference = static_cast<double>(expected.sketch[i]) - actual.sketch[i];
-    squares += difference * difference;
-  }
-  return expected.l2 > 0 ? std::sqrt(squares) / expected.l2 : std::sqrt(squares);
+/// Of what is expected; the difference itself where that is 0.
+double relativeDifference(const GradientDigest& expected, const GradientDigest& actual) {
+  const double difference = sketchDifference(expected, actual);
+  return expected.l2 > 0 ? difference / expected.l2 : difference;
 }
 
 void compareGradients(NumericsComparison& out, const Record& expected, const Record& actual) {
@@ -73,7 +71,7 @@ void compareGradients(NumericsComparison& out, const Record& expected, const Rec
       const GradientDigest& e = expected.gradients[s][p];
       const GradientDigest& a = actual.gradients[s][p];
       if (e.hash == a.hash && sameBits(e.l2, a.l2) && sameBits(e.max, a.max)) continue;
-      out.gradients.push_back({expected.steps[s].step, expected.parameters[p], sketchDistance(e, a), e.l2, a.l2});
+      out.gradients.push_back({expected.steps[s].step, expected.parameters[p], relativeDifference(e, a), e.l2, a.l2});
     }
   }
   std::stable_sort(out.gradients.begin(), out.gradients.end(),

@@ -18,15 +18,6 @@ double relative(double difference, double of) {
 
 double relativeTo(double a, double b) { return relative(a - b, a); }
 
-double sketchDistance(const GradientDigest& a, const GradientDigest& b) {
-  double squares = 0;
-  for (int i = 0; i < kSketchSize; ++i) {
-    const double difference = static_cast<double>(a.sketch[i]) - b.sketch[i];
-    squares += difference * difference;
-  }
-  return relative(std::sqrt(squares), a.l2);
-}
-
 void raise(double value, const std::string& name, double& most, std::string& whose) {
   if (value <= most && !whose.empty()) return;
   most = value;
@@ -51,6 +42,15 @@ void requireOneTraining(const Record& a, const Record& b) {
 
 }  // namespace
 
+double sketchDifference(const GradientDigest& a, const GradientDigest& b) {
+  double squares = 0;
+  for (int i = 0; i < kSketchSize; ++i) {
+    const double difference = static_cast<double>(a.sketch[i]) - b.sketch[i];
+    squares += difference * difference;
+  }
+  return std::sqrt(squares);
+}
+
 double StepDistance::largest() const { return std::max({loss, gradientNorm, l2, gradient}); }
 
 std::vector<StepDistance> distances(const Record& a, const Record& b) {
@@ -65,7 +65,7 @@ std::vector<StepDistance> distances(const Record& a, const Record& b) {
     for (std::size_t p = 0; kept && p < a.parameters.size(); ++p) {
       const GradientDigest &x = a.gradients[i][p], &y = b.gradients[i][p];
       raise(relativeTo(x.l2, y.l2), a.parameters[p], distance.l2, distance.l2Parameter);
-      raise(sketchDistance(x, y), a.parameters[p], distance.gradient, distance.gradientParameter);
+      raise(relative(sketchDifference(x, y), x.l2), a.parameters[p], distance.gradient, distance.gradientParameter);
     }
     steps.push_back(std::move(distance));
   }

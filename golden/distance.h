@@ -22,6 +22,9 @@ struct StepDistance {
   double largest() const;  // of the four
 };
 
+/// ‖Δ‖ of two gradients, about: from their sketches.
+double sketchDifference(const GradientDigest& a, const GradientDigest& b);
+
 /// Of every step that both have. Throws Error(kBadInput) when they are not of one training: other parameters, learning
 /// rates or tokens, or no step with gradients.
 std::vector<StepDistance> distances(const Record& a, const Record& b);

@@ -14,7 +14,7 @@ namespace {
 /// How far a stream or thread knows every stream: of each, the number of its operations that come before.
 using Clock = std::vector<std::uint32_t>;
 
-void join(Clock& into, const Clock& from) {
+void joinClocks(Clock& into, const Clock& from) {
   if (into.size() < from.size()) into.resize(from.size());
   for (std::size_t i = 0; i < from.size(); ++i) into[i] = std::max(into[i], from[i]);
 }
@@ -77,7 +77,7 @@ class HappensBefore {
       if (std::get<0>(key) != std::get<0>(own) || std::get<1>(key) != record.context || nonBlocking_.contains(key))
         continue;
       if (record.stream == null->second || (std::get<2>(key) == null->second && !nonBlocking_.contains(own)))
-        join(clock, clocks_[number]);
+        joinClocks(clock, clocks_[number]);
     }
   }
 
@@ -85,7 +85,7 @@ class HappensBefore {
     const std::size_t number = numberOf(keyOf(record));
     Clock clock = clocks_[number];
     const TraceRecord* call = index_.callOf(record);
-    if (call != nullptr) join(clock, threads_[{index_.processOf(record), call->thread}]);
+    if (call != nullptr) joinClocks(clock, threads_[{index_.processOf(record), call->thread}]);
     joinNullStream(record, clock);
     if (clock.size() <= number) clock.resize(number + 1);
     const std::uint32_t operation = ++clock[number];
@@ -105,11 +105,11 @@ class HappensBefore {
     } else if (!byStream) {
       for (const auto& [key, number] : numbers_)
         if (std::get<0>(key) == index_.processOf(record) && std::get<1>(key) == record.context)
-          join(known, clocks_[number]);
+          joinClocks(known, clocks_[number]);
     }
     const TraceRecord* call = index_.callOf(record);
     const std::int64_t thread = call != nullptr ? call->thread : record.thread;
-    join(byStream ? clockOf(record) : threads_[{index_.processOf(record), thread}], known);
+    joinClocks(byStream ? clockOf(record) : threads_[{index_.processOf(record), thread}], known);
   }
 
   const TraceIndex& index_;

@@ -16,6 +16,7 @@ inline constexpr const char* kBisectSchema = "redraft.bisect/1";
 inline constexpr const char* kBisectPlanFile = "plan.json";
 inline constexpr const char* kBisectCommitsFile = "commits.jsonl";
 inline constexpr const char* kBisectFile = "bisect.json";
+inline constexpr std::size_t kShortHash = 12;  // digits of a commit as it is shown
 
 /// What one run says of its commit. Unusable: neither; the run failed otherwise, or left no throughput or report.
 enum class Sign { kGood, kBad, kUnusable };

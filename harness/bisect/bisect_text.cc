@@ -8,8 +8,6 @@
 namespace redraft::harness {
 namespace {
 
-constexpr std::size_t kShortHash = 12;
-
 std::string percent(double rate) { return reports::formatNumber(100 * rate, 2) + " %"; }
 
 /// "0.71 × (0.70 to 0.73)": median and quartiles beside the good commit's median.

@@ -15,7 +15,6 @@
 namespace redraft::harness {
 namespace {
 
-constexpr std::size_t kShortHash = 12;
 constexpr std::size_t kLeastHash = 7;  // digits that an embedded commit has at least
 constexpr int kLeastUnusable = 8;      // runs that said nothing, and four of five: more would not either
 constexpr std::size_t kMaxReport = 64u << 20;

@@ -17,7 +17,7 @@ namespace redraft::model {
 
 namespace {
 
-constexpr std::chrono::milliseconds kLook{1000};  // nothing is missed: every change wakes the waiting
+constexpr std::chrono::milliseconds kLookAgain{1000};  // nothing is missed: every change wakes the waiting
 
 }  // namespace
 
@@ -123,7 +123,7 @@ std::vector<HandOff> GradientExchange::finish() {
 
 HandOff GradientExchange::take(std::size_t bucket) {
   auto lock = monitor_.lock();
-  while (!monitor_.waitUpTo(kLook, lock, [&] { return error_ != nullptr || summed_.count(bucket) != 0; })) {
+  while (!monitor_.waitUpTo(kLookAgain, lock, [&] { return error_ != nullptr || summed_.count(bucket) != 0; })) {
   }
   if (error_ != nullptr) std::rethrow_exception(error_);
   HandOff sum = std::move(summed_.at(bucket));
@@ -170,7 +170,7 @@ void GradientExchange::sumBuckets() {
 
 std::optional<GradientExchange::Given> GradientExchange::next(std::size_t bucket) {
   auto lock = monitor_.lock();
-  while (!monitor_.waitUpTo(kLook, lock, [&] { return closed_ || (released_ && given_.count(bucket) != 0); })) {
+  while (!monitor_.waitUpTo(kLookAgain, lock, [&] { return closed_ || (released_ && given_.count(bucket) != 0); })) {
   }
   if (closed_) return std::nullopt;
   Given given = std::move(given_.at(bucket));

@@ -15,7 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kPartBytes = std::size_t{4} << 20;  // the store's server takes 8 MiB at most
-constexpr std::chrono::milliseconds kLook{10}, kLeaveLook{20};
+constexpr std::chrono::milliseconds kStoreLook{10}, kLeaveLook{20};
 
 /// Before a message's first byte.
 struct Head {
@@ -125,7 +125,7 @@ void RankRounds::waitFor(std::int64_t round, int rank, const std::string& what, 
   const Clock::time_point since = Clock::now();
   while (!stopped() && !store_->check({key(round, rank, 0)})) {
     if (Clock::now() >= until) nothingCame(round, what);
-    std::this_thread::sleep_for(std::min<Clock::duration>(kLook, (Clock::now() - since) / 8));
+    std::this_thread::sleep_for(std::min<Clock::duration>(kStoreLook, (Clock::now() - since) / 8));
   }
 }
 

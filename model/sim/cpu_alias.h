@@ -3,7 +3,11 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "model/sim/sim_state.h"
+
 namespace redraft::model::sim {
+
+inline bool isSim(const at::Tensor& tensor) { return tensor.device().type() == kSim; }
 
 /// A CPU tensor with the sizes, strides, dtype and conj/neg bits of `sim`, over its companion storage.
 at::Tensor cpuAlias(const at::Tensor& sim);

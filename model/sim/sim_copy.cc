@@ -16,8 +16,6 @@ namespace {
 
 using devices::Status;
 
-bool isSim(const at::Tensor& tensor) { return tensor.device().type() == kSim; }
-
 void copyOnDevice(const at::Tensor& source, const at::Tensor& destination) {
   const DeviceScope scope(destination.device().index());
   cpuAlias(destination).copy_(cpuAlias(source));

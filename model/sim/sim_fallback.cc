@@ -22,8 +22,6 @@ namespace {
 using c10::IValue;
 using torch::jit::Stack;
 
-bool isSim(const at::Tensor& tensor) { return tensor.device().type() == kSim; }
-
 /// One call of one op.
 class Call {
  public:

@@ -103,7 +103,7 @@ class HalfFix : public Fault {
 };
 
 template <class F>
-std::unique_ptr<Fault> make(JsonReader parameters) {
+std::unique_ptr<Fault> makeCacheFault(JsonReader parameters) {
   const std::string first = parameters.string("first", "drafter[0]");
   parameters.finish();
   return std::make_unique<F>(first);
@@ -112,8 +112,8 @@ std::unique_ptr<Fault> make(JsonReader parameters) {
 }  // namespace
 
 std::unique_ptr<Fault> makeSharedKernelCache(JsonReader parameters) {
-  return make<SharedKernelCache>(std::move(parameters));
+  return makeCacheFault<SharedKernelCache>(std::move(parameters));
 }
-std::unique_ptr<Fault> makeHalfFix(JsonReader parameters) { return make<HalfFix>(std::move(parameters)); }
+std::unique_ptr<Fault> makeHalfFix(JsonReader parameters) { return makeCacheFault<HalfFix>(std::move(parameters)); }
 
 }  // namespace redraft::scenarios
