@@ -45,6 +45,10 @@ Placement Placement::onGpus(Topology logical, int gpus) { return onGpus(std::mov
 
 Placement Placement::onGpus(Topology logical, int gpus, const Processes& processes) {
   REDRAFT_CHECK(gpus > 0, "a placement needs a GPU");
+  if (!logical.gpus.empty()) {
+    std::vector<int> named = logical.gpus;
+    return {std::move(logical), std::move(named)};
+  }
   const auto gpuOf = [&](int device, std::size_t process) {
     const int count = static_cast<int>(processes.roles.size()), self = static_cast<int>(process);
     const int first = self * gpus / count, share = std::max(1, (self + 1) * gpus / count - first);

@@ -23,8 +23,9 @@ class Placement {
   /// Every logical device is itself: simulated devices.
   explicit Placement(const Topology& logical);
 
-  /// Logical device i is GPU i % gpus (gpus ≥ 1): one a device where there are enough, and neighbours, as the drafters
-  /// of a topology are, on different GPUs wherever there are two.
+  /// Where the topology names a GPU for each logical device: there. Otherwise logical device i is GPU i % gpus
+  /// (gpus ≥ 1): one a device where there are enough, and neighbours, as the drafters of a topology are, on different
+  /// GPUs wherever there are two.
   static Placement onGpus(Topology logical, int gpus);
   /// The same for one of several processes: each has a run of the GPUs for its roles, of its own where there are
   /// enough, and knows where the others' roles are.

@@ -19,6 +19,8 @@ struct Topology {
   std::vector<RoleDevice> roles;
   /// Allowed device-to-device copies (from, to). Host copies are always allowed.
   std::vector<std::pair<int, int>> copyEdges;
+  /// On a machine with GPUs, the one of each logical device; empty: they are shared out (placement.h).
+  std::vector<int> gpus;
 
   int deviceOf(const std::string& role) const;  // throws Error(kBadInput) naming the nearest role
   /// From a device to itself is always allowed.

@@ -118,6 +118,7 @@ reports::Pace paceOf(const golden::Record& record) {
     pace.featureWait[drafter] = median(waits.features);
     pace.gradientWait[drafter] = median(waits.gradients);
   }
+  pace.bottleneck = reports::bottleneckOf(pace);
   return pace;
 }
 

@@ -1,5 +1,6 @@
 #include "reports/pace.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace redraft::reports {
@@ -14,7 +15,21 @@ std::string format(const char* text, Values... values) {
   return line;
 }
 
+double meanOf(const std::map<std::string, double>& shares) {
+  double sum = 0;
+  for (const auto& [role, share] : shares) sum += share;
+  return shares.empty() ? 0 : sum / static_cast<double>(shares.size());
+}
+
 }  // namespace
+
+std::optional<std::string> bottleneckOf(const Pace& pace) {
+  constexpr double kHeldUp = 0.01;
+  if (pace.featureWait.empty()) return std::nullopt;
+  const double features = meanOf(pace.featureWait), gradients = meanOf(pace.gradientWait);
+  if (std::max(features, gradients) <= kHeldUp) return "drafter";
+  return features >= gradients ? "target" : "exchange";
+}
 
 std::optional<Scaling> scalingOf(const std::string& name, const Pace& base, double baseRate, const Pace& own,
                                  double ownRate) {
@@ -41,6 +56,7 @@ std::string paceLine(const Pace& pace) {
     const auto gradients = pace.gradientWait.find(drafter);
     if (gradients != pace.gradientWait.end()) line += format(", for gradients %.2f %%", kPercent * gradients->second);
   }
+  if (pace.bottleneck) line += "; bottleneck: " + *pace.bottleneck;
   if (pace.scaling)
     line += format("; %.3f × (%.3f–%.3f) of ", pace.scaling->ratio, pace.scaling->low, pace.scaling->high) +
             pace.scaling->of;

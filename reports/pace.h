@@ -28,6 +28,7 @@ struct Pace {
   /// Drafter → part of a step in which its stream waited for hidden states, and for the exchange of gradients behind
   /// backward; medians.
   std::map<std::string, double> featureWait, gradientWait;
+  std::optional<std::string> bottleneck;  // "target", "exchange", "drafter": what a step's time is decided by
   std::optional<Scaling> scaling;
   bool operator==(const Pace&) const = default;
   template <class Visitor>
@@ -35,9 +36,15 @@ struct Pace {
     visit("step_seconds", stepSeconds);
     visit("feature_wait", featureWait);
     visit("gradient_wait", gradientWait);
+    visit("bottleneck", bottleneck);
     visit("scaling", scaling);
   }
 };
+
+/// What the drafters wait for most, "target" (hidden states) or "exchange" (of gradients), where that is more than one
+/// percent of a step in their mean; else "drafter": in a pipeline that has filled, only what is slowest does not wait.
+/// nullopt where no drafter was timed.
+std::optional<std::string> bottleneckOf(const Pace& pace);
 
 /// Of two cases' paces and median tokens/s; nullopt where one of them was not timed.
 std::optional<Scaling> scalingOf(const std::string& name, const Pace& base, double baseRate, const Pace& own,

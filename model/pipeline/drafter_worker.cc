@@ -58,7 +58,7 @@ DrafterWorker::DrafterWorker(PipelineShared& shared, int index, const std::optio
       drafter_(shared.models.drafterConfig, trainableReplica(shared.models.drafter, shared.options.dtype, device_)),
       optimizer_(drafter_.parameters(), parameterNames(shared.models.drafterConfig), shared.options.adamw),
       head_(headReplica(shared.models, shared.options.dtype, device_)),
-      features_(shared, name_, device_),
+      features_(shared.queue, name_, device_),
       exchange_(shared.gradients, shared.monitor, member_, name_, drafter_, shared.plan.microBatches(),
                 shared.options.exchange) {
   if (from) loadRunCheckpoint(*from, drafter_, optimizer_);

@@ -11,8 +11,8 @@
 
 namespace redraft::model {
 
-FeatureFeed::FeatureFeed(PipelineShared& shared, std::string role, at::Device device)
-    : shared_(shared), role_(std::move(role)), device_(device), waits_(device) {
+FeatureFeed::FeatureFeed(OrderedQueue<Feature>& queue, std::string role, at::Device device)
+    : queue_(queue), role_(std::move(role)), device_(device), waits_(device) {
   if (device.is_cpu()) return;
   stream_ = c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device);
 }
@@ -24,7 +24,7 @@ ArrivedFeature FeatureFeed::take(const MicroBatchRef& ref, RoleSample& sample) {
     Feature feature;
     {
       const Stopwatch waiting(sample.waitSeconds);
-      feature = shared_.queue.pop(ref.sequence, role_);
+      feature = queue_.pop(ref.sequence, role_);
     }
     next_ = move(ref, feature);
   }
@@ -38,7 +38,7 @@ ArrivedFeature FeatureFeed::take(const MicroBatchRef& ref, RoleSample& sample) {
 
 void FeatureFeed::ahead(const MicroBatchRef& ref) {
   if (next_) return;
-  if (std::optional<Feature> feature = shared_.queue.tryPop(ref.sequence)) next_ = move(ref, *feature);
+  if (std::optional<Feature> feature = queue_.tryPop(ref.sequence)) next_ = move(ref, *feature);
 }
 
 FeatureFeed::Moving FeatureFeed::move(const MicroBatchRef& ref, const Feature& feature) const {

@@ -26,7 +26,7 @@ struct ArrivedFeature {
 /// For the drafter's thread, its device and stream current.
 class FeatureFeed {
  public:
-  FeatureFeed(PipelineShared& shared, std::string role, at::Device device);
+  FeatureFeed(OrderedQueue<Feature>& queue, std::string role, at::Device device);
 
   /// Takes the micro-batch off the queue, unless ahead() has, and makes the current stream wait for its copy. Adds the
   /// time that the thread waits for the queue to `sample`.
@@ -45,7 +45,7 @@ class FeatureFeed {
 
   Moving move(const MicroBatchRef& ref, const Feature& feature) const;
 
-  PipelineShared& shared_;
+  OrderedQueue<Feature>& queue_;
   const std::string role_;
   const at::Device device_;
   std::optional<c10::Stream> stream_;  // of the copies; none on the CPU

@@ -13,6 +13,7 @@
 #include "scenarios/cli/common.h"
 #include "scenarios/cli/plan.h"
 #include "scenarios/cli/report_outputs.h"
+#include "scenarios/spec/layout.h"
 
 namespace redraft::scenarios {
 namespace {
@@ -23,7 +24,8 @@ struct RunOptions {
   int jobs = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 8u));
   std::string shard = "1/1";
   std::string token;
-  std::string backend;  // "": each scenario's own
+  std::string backend;   // "": each scenario's own
+  std::string topology;  // file that lays the scenarios out; "": as each says
   std::string out = "runs";
   std::vector<std::string> formats;  // NAME or NAME=FILE
   std::string junit, markdown;
@@ -57,6 +59,9 @@ class RunCommand : public Command {
     app.add_option("--schedule", options_.token, "run the scenario of this token, with its seed")->type_name("TOKEN");
     app.add_option("--backend", options_.backend, "run the selection on these devices (default: each scenario's own)")
         ->check(CLI::IsMember({"sim", "cuda"}));
+    app.add_option("--topology", options_.topology,
+                   "lay the selection's devices out as FILE says (scenarios/topologies/)")
+        ->type_name("FILE");
     app.add_flag("!--no-capture", options_.capture, "on cuda: do not capture what the devices do (no trace/)");
     app.add_option("--out", options_.out, "where run folders go")->type_name("DIR")->capture_default_str();
     declareReports(app);
@@ -76,6 +81,7 @@ class RunCommand : public Command {
     const std::vector<StoredScenario> all = places_.loadScenarios();
     std::vector<Scenario> selected = selectScenarios(all, options_.filters);
     if (!options_.backend.empty()) moveTo(options_.backend, selected);
+    if (!options_.topology.empty()) layOut(loadLayout(options_.topology), selected);
     if (!options_.token.empty()) selected = applyToken(selected, options_.token);
     if (options_.processes) shareOut(*options_.processes, selected);
     std::vector<harness::CasePlan> plans;

@@ -44,6 +44,10 @@ devices::Placement placeOnGpus(const TopologySpec& spec, const ProcessLayout& la
     throw Unsupported(needs + none.message());
   }
   if (spec.distinct && gpus < spec.devices) throw Unsupported(needs + "this machine has " + std::to_string(gpus));
+  for (const int gpu : spec.gpus)
+    if (gpu >= gpus)
+      throw Unsupported("needs GPU " + std::to_string(gpu) + " (topology.gpus): this machine has " +
+                        std::to_string(gpus));
   if (layout.sameEnvironment && static_cast<std::size_t>(gpus) < processes)
     throw Unsupported("needs a GPU for each of " + std::to_string(processes) + " processes: this machine has " +
                       std::to_string(gpus));

@@ -22,6 +22,7 @@ class Checker {
     } else {
       roleIsThere("drafter");
     }
+    gpus();
     copies();
     processes();
     if (trains()) {
@@ -55,6 +56,16 @@ class Checker {
     const std::vector<int>& devices = scenario_.topology.roles.at(role);
     require(std::set<int>(devices.begin(), devices.end()).size() == devices.size(), "/topology/roles",
             "the role \"" + role + "\" names a device twice", "one worker a device");
+  }
+
+  void gpus() const {
+    const TopologySpec& topology = scenario_.topology;
+    const std::set<int> named(topology.gpus.begin(), topology.gpus.end());
+    require(named.empty() || topology.gpus.size() == static_cast<std::size_t>(topology.devices), "/topology/gpus",
+            std::to_string(topology.gpus.size()) + " GPUs for " + std::to_string(topology.devices) + " devices",
+            "name the GPU of every device, or take the key away");
+    require(!topology.distinct || named.size() == topology.gpus.size(), "/topology/gpus",
+            "a GPU is named twice, but each device is to have one of its own (distinct)", "write \"distinct\": false");
   }
 
   void processes() const {

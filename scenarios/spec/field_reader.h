@@ -32,6 +32,11 @@ class FieldReader {
   void choice(const char* key, std::string& value, const std::vector<std::string>& allowed, const char*) {
     if (given(key)) value = reader_.choice(key, allowed, value);
   }
+  void integers(const char* key, std::vector<int>& value, std::int64_t low, std::int64_t high, const char*) {
+    if (!given(key)) return;
+    value.clear();
+    for (const std::int64_t each : reader_.integers(key, low, high)) value.push_back(static_cast<int>(each));
+  }
   void json(const char* key, Json& value, const char*) {
     if (given(key)) value = reader_.object(key).json();
   }

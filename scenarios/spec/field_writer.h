@@ -26,6 +26,9 @@ class FieldWriter {
     if (!value.empty()) json_[key] = value;
   }
   void choice(const char* key, std::string& value, const std::vector<std::string>&, const char*) { json_[key] = value; }
+  void integers(const char* key, std::vector<int>& value, std::int64_t, std::int64_t, const char*) {
+    if (!value.empty()) json_[key] = value;
+  }
   void json(const char* key, Json& value, const char*) {
     if (!value.is_null()) json_[key] = value;
   }

@@ -30,6 +30,7 @@ devices::Topology TopologySpec::resolve() const {
   devices::Topology topology;
   topology.deviceCount = devices;
   topology.peerAccess = peer == "on";
+  topology.gpus = gpus;
   for (const auto& [role, list] : roles)
     for (std::size_t i = 0; i < list.size(); ++i)
       topology.roles.push_back({role + "[" + std::to_string(i) + "]", list[i]});

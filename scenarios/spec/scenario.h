@@ -21,6 +21,7 @@ struct TopologySpec {
   std::string peer = "on";                        // "on", "off"
   bool distinct = false;                          // a GPU for each device, or the case is skipped
   bool greenContexts = false;                     // of roles that share a GPU each has some multiprocessors to itself
+  std::vector<int> gpus;                          // of each logical device; empty: shared out over those there are
   std::map<std::string, std::vector<int>> roles;  // "drafter" → {6, 7}: the workers drafter[0] on 6 and drafter[1] on 7
   std::vector<std::pair<std::string, std::string>> copies = {{"target", "drafter"}, {"drafter", "drafter"}};
 

@@ -18,6 +18,8 @@ void visitFields(Visitor& visit, TopologySpec& topology) {
   visit.boolean("distinct", topology.distinct, "true: a GPU for each device; skipped where there are too few");
   visit.boolean("green_contexts", topology.greenContexts,
                 "roles that share a GPU have its multiprocessors shared out to them");
+  visit.integers("gpus", topology.gpus, 0, kMaxDevices - 1,
+                 "the GPU of each logical device; absent: shared out over those there are");
   visit.roles("roles", topology.roles, kMaxDevices, "role → its devices, one worker a device");
   visit.edges("copies", topology.copies, "allowed copies, as pairs of roles [from, to]");
 }

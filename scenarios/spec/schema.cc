@@ -40,6 +40,9 @@ class FieldDescriber {
     property["enum"].push_back(nullptr);
     property["default"] = value;
   }
+  void integers(const char* key, std::vector<int>&, std::int64_t low, std::int64_t high, const char* meaning) {
+    add(key, "array", meaning)["items"] = {{"type", "integer"}, {"minimum", low}, {"maximum", high}};
+  }
   void json(const char* key, Json&, const char* meaning) { add(key, "object", meaning); }
   template <class T>
   void object(const char* key, T& value, const char* meaning) {

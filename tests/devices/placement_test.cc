@@ -50,6 +50,16 @@ TEST(PlacementTest, TwoGpusKeepTwoDraftersApart) {
   EXPECT_EQ(placement.physical().copyEdges, (Edges{{0, 1}, {1, 0}}));
 }
 
+TEST(PlacementTest, ATopologyThatNamesItsGpusHasThem) {
+  Topology topology = twoDrafters();
+  topology.gpus = {0, 0, 0, 1, 1, 1, 0, 1};
+  for (const int gpus : {2, 8}) EXPECT_EQ(Placement::onGpus(topology, gpus).devices(), topology.gpus) << gpus;
+  const Placement placement = Placement::onGpus(topology, 2);
+  EXPECT_FALSE(placement.together("drafter[0]", "drafter[1]"));
+  EXPECT_TRUE(placement.together("target[0]", "target[1]"));
+  EXPECT_EQ(placement.physical().copyEdges, (Edges{{0, 1}, {1, 0}}));
+}
+
 const std::vector<std::vector<std::string>> kTwoProcesses = {{"target[0]", "drafter[0]"}, {"target[1]", "drafter[1]"}};
 
 TEST(PlacementTest, AProcessHasItsRolesOnGpusOfItsOwnAndKnowsWhereTheOthersAre) {

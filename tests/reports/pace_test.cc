@@ -27,16 +27,30 @@ TEST(PaceTest, AnUntimedSideHasNoScaling) {
   EXPECT_FALSE(scalingOf("one", paceOf(1, 1, 1), 0, paceOf(1, 1, 1), 100).has_value());
 }
 
+TEST(PaceTest, TheBottleneckIsWhatTheDraftersWaitForOrTheyThemselves) {
+  const auto bottleneck = [](double features, double gradients) {
+    Pace pace = paceOf(1, 1, 1);
+    pace.featureWait = {{"drafter[0]", features}, {"drafter[1]", 0}};
+    pace.gradientWait = {{"drafter[0]", gradients}, {"drafter[1]", 0}};
+    return bottleneckOf(pace);
+  };
+  EXPECT_EQ(bottleneck(0.5, 0.1), "target");
+  EXPECT_EQ(bottleneck(0.1, 0.5), "exchange");
+  EXPECT_EQ(bottleneck(0.005, 0.01), "drafter");
+  EXPECT_FALSE(bottleneckOf(paceOf(1, 1, 1)).has_value());
+}
+
 TEST(PaceTest, TheLineTellsStepTimesWaitsAndScaling) {
   Pace pace = paceOf(0.1418, 0.1421, 0.1425);
   EXPECT_EQ(paceLine(Pace()), "");
   EXPECT_EQ(paceLine(pace), "step 142.1 ms (141.8–142.5)");
   pace.featureWait["drafter[0]"] = 0.001;
   pace.gradientWait["drafter[0]"] = 0.0042;
+  pace.bottleneck = "drafter";
   pace.scaling = Scaling{"scaling/one-drafter", 1.97, 1.96, 1.98};
   EXPECT_EQ(paceLine(pace),
             "step 142.1 ms (141.8–142.5); drafter[0] waited for hidden states 0.10 %, for gradients 0.42 %; "
-            "1.970 × (1.960–1.980) of scaling/one-drafter");
+            "bottleneck: drafter; 1.970 × (1.960–1.980) of scaling/one-drafter");
 }
 
 TEST(PaceTest, IsAbsentFromTheFiguresOfARunThatWasNotTimedAndComesBackWhole) {

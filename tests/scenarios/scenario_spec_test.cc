@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "base/error.h"
+#include "base/files.h"
+#include "scenarios/spec/layout.h"
 #include "scenarios/spec/scenario_contract.h"
 #include "scenarios/spec/scenario_file.h"
 #include "scenarios/spec/schema.h"
@@ -196,6 +200,64 @@ TEST(ScenarioSpecTest, TheConfigurationHashCoversWhatDecidesResultsAndNothingEls
   Scenario green = scenario;
   green.topology.greenContexts = true;
   EXPECT_NE(configurationHash(green), configurationHash(scenario));
+}
+
+/// Writes a topology file beside the scenarios, and lays out what is there.
+std::vector<Scenario> laidOut(const ScenarioFolder& folder, const std::string& keys) {
+  const std::string path = folder.root() + "/layout.json";
+  writeFileAtomically(path, R"({"schema": "redraft.topology/1", "description": "x")" + keys + "}");
+  std::vector<Scenario> scenarios;
+  for (const StoredScenario& each : loadScenarios(folder.root())) scenarios.push_back(each.scenario);
+  layOut(loadLayout(path), scenarios);
+  return scenarios;
+}
+
+TEST(LayoutTest, ChangesWhatItSaysAndLeavesTheRest) {
+  const ScenarioFolder folder;
+  folder.write("l", ScenarioFolder::whole(""));
+  const Scenario before = loadScenarios(folder.root())[0].scenario;
+  const Scenario after = laidOut(folder, R"(, "gpus": [0, 0, 1, 1], "peer": "off")")[0];
+  EXPECT_EQ(after.topology.gpus, (std::vector<int>{0, 0, 1, 1}));
+  EXPECT_EQ(after.topology.resolve().gpus, after.topology.gpus);
+  EXPECT_EQ(after.topology.peer, "off");
+  EXPECT_EQ(after.topology.roles, before.topology.roles);
+  EXPECT_EQ(after.name, before.name);
+  EXPECT_NE(configurationHash(after), configurationHash(before));
+  EXPECT_EQ(configurationHash(laidOut(folder, "")[0]), configurationHash(before));
+}
+
+TEST(LayoutTest, RefusesWhatIsNoTopologyAndWhatDoesNotFitAScenario) {
+  const ScenarioFolder folder;
+  folder.write("l", ScenarioFolder::whole(""));
+  const auto refusal = [&](const std::string& keys) -> std::string {
+    try {
+      laidOut(folder, keys);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const auto& [keys, said] : std::vector<std::pair<std::string, std::string>>{
+           {R"(, "steps": 3)", "steps"},
+           {R"(, "gpus": [0, -1, 0, 0])", "gpus"},
+           {R"(, "gpus": [0, 1])", "l: /topology/gpus: 2 GPUs for 4 devices"},
+           {R"(, "gpus": [0, 1, 1, 2], "distinct": true)", "a GPU is named twice"},
+           {R"(, "devices": 2)", "l: /topology/roles: device 2 is not there"}}) {
+    EXPECT_NE(refusal(keys).find(said), std::string::npos) << keys << ": " << refusal(keys);
+  }
+}
+
+TEST(LayoutTest, ThoseOfTheRepositoryFitTheSuite) {
+  const std::string root = "scenarios";  // tests run in the repository root
+  int layouts = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(root + "/topologies")) {
+    ++layouts;
+    std::vector<Scenario> suite;
+    for (const StoredScenario& each : loadScenarios(root))
+      if (each.scenario.topology.devices == 8) suite.push_back(each.scenario);
+    EXPECT_NO_THROW(layOut(loadLayout(entry.path().string()), suite)) << entry.path();
+  }
+  EXPECT_EQ(layouts, 3);
 }
 
 TEST(ScenarioSpecTest, ResolvesRolesAndCopyEdgesToDevices) {
