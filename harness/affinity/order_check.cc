@@ -223,12 +223,6 @@ class HandOffs {
   std::size_t given_ = 0, taken_ = 0;
 };
 
-bool hasGreenContext(const TraceIndex& index) {
-  bool green = false;
-  index.each(RecordKind::kContext, [&](const TraceRecord& context) { green |= isGreen(index, context); });
-  return green;
-}
-
 }  // namespace
 
 TraceCheck checkMissingWait(const TraceIndex& index) {
@@ -238,17 +232,13 @@ TraceCheck checkMissingWait(const TraceIndex& index) {
       std::any_of(records.begin(), records.end(), [](const TraceRecord& record) { return record.handoff != 0; });
   const bool ordered = index.captured(RecordKind::kSync) && index.captured(RecordKind::kEvent);
   std::string problem;
-  const bool green = hasGreenContext(index);
-  if (declared && ordered && !green) {
+  if (declared && ordered) {
     const HandOffs handOffs(index);
     handOffs.check(check);
     problem = handOffs.problem();
   }
   index.each(RecordKind::kRace,
              [&](const TraceRecord& race) { check.violation(race, index.trace().text(race.detail)); });
-  if (declared && green)
-    return check.notComputable(
-        "there are green contexts: CUPTI does not show all waits between their streams and others");
   if (declared && !ordered) return check.notComputable("the trace has no events and waits");
   if (!declared && !index.captured(RecordKind::kHandOff) && !index.captured(RecordKind::kRace))
     return check.notComputable("the trace declares no hand-offs; what streams share undeclared cannot be seen");

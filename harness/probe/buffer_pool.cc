@@ -10,7 +10,7 @@ constexpr std::size_t kRoomForExtra = 1024;  // beyond it the lists of buffers g
 
 }  // namespace
 
-BufferPool::BufferPool(std::size_t bufferBytes, std::size_t buffers) : bufferBytes_(bufferBytes) {
+BufferPool::BufferPool(std::size_t bufferBytes, std::size_t buffers) : bufferBytes_(bufferBytes), buffers_(buffers) {
   all_.reserve(buffers + kRoomForExtra);
   free_.reserve(buffers + kRoomForExtra);
   full_.reserve(buffers + kRoomForExtra);
@@ -61,6 +61,11 @@ void BufferPool::recycle(const FullBuffer& buffer) {
 bool BufferPool::hasFull() const {
   const std::lock_guard lock(mutex_);
   return !full_.empty();
+}
+
+bool BufferPool::mostlyFree() const {
+  const std::lock_guard lock(mutex_);
+  return 2 * free_.size() >= buffers_;
 }
 
 std::int64_t BufferPool::extra() const {

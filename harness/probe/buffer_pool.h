@@ -34,6 +34,7 @@ class BufferPool {
 
   std::size_t bufferBytes() const { return bufferBytes_; }
   bool hasFull() const;
+  bool mostlyFree() const;      // at least half of what was made at first
   std::int64_t extra() const;   // made by request(), because none was free
   std::int64_t failed() const;  // requests that got none
 
@@ -43,7 +44,7 @@ class BufferPool {
   };
   std::byte* make();
 
-  const std::size_t bufferBytes_;
+  const std::size_t bufferBytes_, buffers_;
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<std::byte, Free>> all_;
   std::vector<std::byte*> free_;

@@ -204,7 +204,8 @@ void CuptiCapture::flush(std::int64_t /*step*/) {
   {
     const std::lock_guard lock(workMutex_);
     const std::int64_t now = captureClockNs();
-    if (flushAskedNs_ && now - *flushAskedNs_ < options_.flushIntervalNs) return;
+    const std::int64_t interval = pool_.mostlyFree() ? options_.spareFlushIntervalNs : options_.flushIntervalNs;
+    if (flushAskedNs_ && now - *flushAskedNs_ < interval) return;
     flushAskedNs_ = now;
     flushWanted_ = true;
   }

@@ -18,7 +18,9 @@ struct CaptureOptions {
   std::size_t buffers = 32;                        // zeroed before the capture begins
   std::size_t originSlots = std::size_t{1} << 20;  // a power of two: calls between a call and the parsing of its work
   std::size_t resources = 16384;                   // contexts, streams and modules made, and functions looked up
-  std::int64_t flushIntervalNs = 1'000'000'000;    // at least so long between two flushes that steps ask for
+  // At least so long between two flushes that steps ask for; the longer where most buffers are free: CUPTI gives a full
+  // buffer back by itself, and holds up launches while it is flushed.
+  std::int64_t flushIntervalNs = 1'000'000'000, spareFlushIntervalNs = 10'000'000'000;
 };
 
 /// What the capture itself took. Times in nanoseconds.

@@ -19,6 +19,7 @@ class Joiner {
     dropNestedCalls();
     indexCalls();
     addContexts();
+    placeGreenWaits();
     addCode();
     addDeclared();
     addCollectives();
@@ -117,6 +118,26 @@ class Joiner {
       if (record.kind != RecordKind::kContext) continue;
       deviceOf_[record.context] = record.device;
       nullStreams_[record.context] = record.stream;
+    }
+  }
+
+  /// CUPTI gives a wait of a green context's stream the device's primary context.
+  void placeGreenWaits() {
+    std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> greenOf;  // device and stream → context
+    std::set<std::int32_t> green;
+    for (const TraceRecord& record : trace_.records)
+      if (record.kind == RecordKind::kContext && trace_.text(record.name).starts_with(kGreenContext))
+        green.insert(record.context);
+    std::set<std::pair<std::int32_t, std::int32_t>> worksIn;  // context and stream
+    for (const TraceRecord& record : trace_.records) {
+      if (record.stream < 0 || (!isDeviceWork(record.kind) && record.kind != RecordKind::kEvent)) continue;
+      worksIn.emplace(record.context, record.stream);
+      if (green.contains(record.context)) greenOf[{deviceOf_[record.context], record.stream}] = record.context;
+    }
+    for (TraceRecord& record : trace_.records) {
+      if (record.kind != RecordKind::kSync || worksIn.contains({record.context, record.stream})) continue;
+      const auto context = greenOf.find({deviceOf_[record.context], record.stream});
+      if (context != greenOf.end()) record.context = context->second;
     }
   }
 

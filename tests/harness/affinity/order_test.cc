@@ -61,17 +61,6 @@ TEST(MissingWaitTest, FindsNoWait) {
   expectMissing(built, "latent");
 }
 
-TEST(MissingWaitTest, CannotTellWithGreenContexts) {
-  TraceBuilder built;
-  produce(built);
-  consume(built);
-  EXPECT_EQ(checkOf(built, "A8").state, AuditState::kFound);
-  built.context(1, 11).name = built.trace.strings.intern("green context of 16 multiprocessors");
-  const TraceCheck check = checkOf(built, "A8");
-  EXPECT_EQ(check.state, AuditState::kNotComputable);
-  EXPECT_NE(check.reason.find("green contexts"), std::string::npos) << check.reason;
-}
-
 TEST(MissingWaitTest, SaysWhenItRaced) {
   TraceBuilder built;
   produce(built);

@@ -275,6 +275,26 @@ TEST_F(CuptiCaptureTest, FlushesOnItsOwnThreadAndNotTooOften) {
   EXPECT_TRUE(flushed);
 }
 
+TEST_F(CuptiCaptureTest, FlushesMoreOftenWhereBuffersAreShort) {
+  CaptureOptions options = small();
+  options.buffers = 1;
+  options.flushIntervalNs = 0;
+  options.spareFlushIntervalNs = std::int64_t{1} << 50;
+  CuptiCapture& capture = start(options);
+  const auto flushedWithin = [&](std::chrono::milliseconds time) {
+    const std::int64_t before = capture.cost().flushes;
+    const auto until = std::chrono::steady_clock::now() + time;
+    capture.flush(0);
+    while (capture.cost().flushes == before && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    return capture.cost().flushes > before;
+  };
+  EXPECT_TRUE(flushedWithin(std::chrono::seconds(20)));  // the first
+  EXPECT_FALSE(flushedWithin(std::chrono::milliseconds(50)));
+  cupti.launch("kernel");  // takes the only one
+  EXPECT_TRUE(flushedWithin(std::chrono::seconds(20)));
+  capture.stop(StopMode::kAtOnce);
+}
+
 TEST_F(CuptiCaptureTest, SaysWhichToolIsInItsWay) {
   cupti.refuse["cuptiSubscribe_v2"] = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   EXPECT_EQ(CuptiCapture::start(cupti.api(), host, small(), refusal), nullptr);

@@ -83,14 +83,41 @@ TEST_F(CuptiHandOffTest, AStreamThatCuptiDoesNotKnowIsALostRecord) {
   EXPECT_EQ(capture.stop(StopMode::kAtOnce).files.front().capture.dropped, 1);
 }
 
+CUpti_ActivityContext3 greenContext(std::uint32_t context, std::uint32_t device) {
+  CUpti_ActivityContext3 green = contextActivity(context, device);
+  green.isGreenContext = 1;
+  green.numMultiprocessors = 16;
+  return green;
+}
+
+CUpti_ActivitySynchronization2 waitOf(std::uint32_t context, std::uint32_t stream) {
+  CUpti_ActivitySynchronization2 wait = waitActivity(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT, 0, 5);
+  wait.contextId = context;
+  wait.streamId = stream;
+  return wait;
+}
+
+TEST_F(CuptiHandOffTest, AWaitOfAGreenContextsStreamIsThatContexts) {
+  CuptiCapture& capture = start();
+  cupti.emit(contextActivity(1, 0));
+  cupti.emit(greenContext(5, 0));
+  cupti.emit(contextActivity(2, 1));
+  cupti.launch("in the green context", 5, 0, 21);
+  cupti.launch("in the primary one", 1, 0, 13);
+  cupti.launch("on another device", 2, 1, 21);
+  cupti.emit(waitOf(1, 21));  // as CUPTI gives it
+  cupti.emit(waitOf(1, 13));
+  cupti.emit(waitOf(1, 99));  // of a stream that nothing else is known of
+  cupti.emit(waitOf(2, 21));
+  std::vector<std::pair<int, int>> waits;
+  for (const TraceRecord& wait : of(capture.stop(StopMode::kAtOnce), RecordKind::kSync))
+    waits.emplace_back(wait.context, wait.stream);
+  EXPECT_EQ(waits, (std::vector<std::pair<int, int>>{{5, 21}, {1, 13}, {1, 99}, {2, 21}}));
+}
+
 TEST_F(CuptiHandOffTest, AStreamThatARoleDeclaresItsOwnIsNoOthers) {
   CuptiCapture& capture = start();
-  cupti.emit([] {
-    CUpti_ActivityContext3 green = contextActivity(5, 0);
-    green.isGreenContext = 1;
-    green.numMultiprocessors = 16;
-    return green;
-  }());
+  cupti.emit(greenContext(5, 0));
   originHere = {1, devices::Phase::kNone, -1};
   capture.declarations().owns({0, streamHandle(5, 21)});
   cupti.launch("forward", 5, 0, 21);

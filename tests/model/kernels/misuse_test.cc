@@ -46,7 +46,8 @@ TEST(ActivationMisuseTest, WantsEqualShapes) {
 }
 
 TEST(RopeMisuseTest, WantsFourDimensionsAndItsTable) {
-  const auto [cos, sin] = ropeTable(at::zeros({2, 5}, at::kLong), 8, 1e4);
+  const auto table = ropeTable(at::zeros({2, 5}, at::kLong), 8, 1e4);
+  const at::Tensor &cos = std::get<0>(table), &sin = std::get<1>(table);
   expectRefused([&] { applyRope(x(), cos, sin); }, "applyRope", "it must be [B, heads, T, d]");
   expectRefused([&] { applyRope(normal({2, 3, 6, 8}, 1), cos, sin); }, "applyRope", "[B, T, d / 2]");
   expectRefused([] { ropeTable(at::zeros({5}, at::kLong), 8, 1e4); }, "ropeTable", "int64 [B, T]");

@@ -37,7 +37,7 @@ void lonelyStep(GradientExchange& exchange, const Drafter& drafter, const std::v
   exchange.endMicroBatch();
 }
 
-std::vector<at::Tensor> gradientOf(GradientExchange& exchange, std::vector<HandOff> sums) {
+std::vector<at::Tensor> gradientOf(GradientExchange& exchange, const std::vector<HandOff>& sums) {
   std::vector<at::Tensor> vectors;
   for (const HandOff& sum : sums) vectors.push_back(sum.tensors().front());
   return exchange.buckets().views(vectors);
