@@ -18,6 +18,7 @@ class Joiner {
   void join() {
     dropNestedCalls();
     indexCalls();
+    dropQueries();
     addContexts();
     placeGreenWaits();
     addCode();
@@ -77,6 +78,15 @@ class Joiner {
   void indexCalls() {
     for (const TraceRecord& record : trace_.records)
       if (record.kind == RecordKind::kApi && record.correlation >= 0) calls_.try_emplace(record.correlation, record);
+  }
+
+  /// CUPTI records a query that found its event done as a wait for it. Queries are not among the calls, so such a wait
+  /// has no thread: nobody waited.
+  void dropQueries() {
+    const StringId eventSync = text("Event Sync");
+    std::erase_if(trace_.records, [&](const TraceRecord& record) {
+      return record.kind == RecordKind::kSync && record.name == eventSync && !calls_.contains(record.correlation);
+    });
   }
 
   void fillOrigin(TraceRecord& record, const devices::Origin& origin) {

@@ -25,6 +25,7 @@ struct CapturedRecords {
 ///   call's;
 /// - contexts take thread, time, role and stack from their event; streams from the event within the call that made
 /// them;
+/// - waits for an event that no call made go: they are queries;
 /// - waits of a green context's stream, which CUPTI gives to the primary context, go to the green one;
 /// - device of a stream, a wait and an event: their context's;
 /// - time and thread of events, streams and waits: their call's; role, step and phase of anything without: its call's;

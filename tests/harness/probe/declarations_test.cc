@@ -115,6 +115,18 @@ TEST_F(CuptiHandOffTest, AWaitOfAGreenContextsStreamIsThatContexts) {
   EXPECT_EQ(waits, (std::vector<std::pair<int, int>>{{5, 21}, {1, 13}, {1, 99}, {2, 21}}));
 }
 
+TEST_F(CuptiHandOffTest, AQueryThatFoundItsEventDoneIsNoWait) {
+  CuptiCapture& capture = start();
+  constexpr std::uint32_t kCall = 900, kQuery = 901;
+  cupti.emit(callActivity(CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_RUNTIME_TRACE_CBID_cudaEventSynchronize_v3020, kCall, 7));
+  for (const std::uint32_t correlation : {kCall, kQuery})
+    cupti.emit(waitActivity(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, correlation, 5));
+  const std::vector<TraceRecord> waits = of(capture.stop(StopMode::kAtOnce), RecordKind::kSync);
+  ASSERT_EQ(waits.size(), 1u);
+  EXPECT_EQ(waits[0].correlation, kCall);
+  EXPECT_EQ(waits[0].thread, 7);
+}
+
 TEST_F(CuptiHandOffTest, AStreamThatARoleDeclaresItsOwnIsNoOthers) {
   CuptiCapture& capture = start();
   cupti.emit(greenContext(5, 0));
