@@ -78,6 +78,9 @@ struct Record {
   std::map<std::string, WaitShares> waits;     // of a run: by drafter
 };
 
+/// What metrics.jsonl says alone: for a run that was cut short, which left nothing else. Throws Error(kBadInput).
+Record loadMetrics(const std::string& folder);
+
 /// Throws Error(kBadInput) when metrics or digests are missing, torn, of another version, or contradict each other.
 Record loadRun(const std::string& folder);
 

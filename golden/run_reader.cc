@@ -181,6 +181,14 @@ void readEnvironment(const std::string& folder, Record& record) {
 
 }  // namespace
 
+Record loadMetrics(const std::string& folder) {
+  Record record;
+  record.origin = folder;
+  readMetrics(folder, record);
+  readEnvironment(folder, record);
+  return record;
+}
+
 Record loadRun(const std::string& folder) {
   Record record;
   record.origin = folder;

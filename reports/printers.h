@@ -1,6 +1,6 @@
 #pragma once
 // The printers. Each is a pure function from the result model to text; adding one is adding a function here, a file
-// beside this one, and a row in kFormats. An HTML printer would be that too.
+// beside this one, and a row in kFormats.
 
 #include <cstddef>
 #include <string>
@@ -38,6 +38,10 @@ std::string printSarif(const SuiteResult& suite);
 /// GitLab's code-quality report, likewise.
 std::string printCodeQuality(const SuiteResult& suite);
 
+/// One HTML file that needs no network (reports/html/page.h), of the result model alone: a suite that has ended is
+/// drawn with what its runs left by harness::writePages.
+std::string printHtml(const SuiteResult& suite);
+
 inline constexpr std::size_t kMaxAnnotations = 10;
 
 /// GitHub's annotations, the worst first, at most kMaxAnnotations lines; the last then says how many more there are.
@@ -52,10 +56,10 @@ struct Format {
   const char* file;  // that every suite leaves in its folder; "": only where it is asked for
   std::string (*print)(const SuiteResult&);
 };
-inline constexpr Format kFormats[] = {{"json", "report.json", printJson},        {"junit", "junit.xml", printJunit},
-                                      {"markdown", "summary.md", printMarkdown}, {"sarif", "", printSarif},
-                                      {"gitlab", "", printCodeQuality},          {"github", "", printAnnotations},
-                                      {"benchmark", "", printBenchmark}};
+inline constexpr Format kFormats[] = {
+    {"json", "report.json", printJson}, {"junit", "junit.xml", printJunit}, {"markdown", "summary.md", printMarkdown},
+    {"html", "report.html", printHtml}, {"sarif", "", printSarif},          {"gitlab", "", printCodeQuality},
+    {"github", "", printAnnotations},   {"benchmark", "", printBenchmark}};
 
 /// nullptr: there is none of that name.
 const Format* findFormat(std::string_view name);

@@ -31,6 +31,7 @@ class Command {
 std::unique_ptr<Command> makeListCommand();
 std::unique_ptr<Command> makeShowCommand();
 std::unique_ptr<Command> makeRunCommand();
+std::unique_ptr<Command> makeReportCommand();
 std::unique_ptr<Command> makeReplayCommand();
 std::unique_ptr<Command> makeCompareCommand();
 std::unique_ptr<Command> makeBlessCommand();

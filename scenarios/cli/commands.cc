@@ -5,8 +5,8 @@ namespace redraft::scenarios {
 std::vector<std::unique_ptr<Command>> allCommands() {
   std::vector<std::unique_ptr<Command>> commands;
   for (const auto make :
-       {makeListCommand, makeShowCommand, makeRunCommand, makeReplayCommand, makeCompareCommand, makeBlessCommand,
-        makeAuditCommand, makeBisectCommand, makeBisectStepCommand, makeDoctorCommand})
+       {makeListCommand, makeShowCommand, makeRunCommand, makeReportCommand, makeReplayCommand, makeCompareCommand,
+        makeBlessCommand, makeAuditCommand, makeBisectCommand, makeBisectStepCommand, makeDoctorCommand})
     commands.push_back(make());
   return commands;
 }

@@ -5,12 +5,14 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "harness/interrupt.h"
 #include "harness/suite.h"
 #include "reports/printers.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common.h"
+#include "scenarios/cli/pages.h"
 #include "scenarios/cli/plan.h"
 #include "scenarios/cli/report_outputs.h"
 #include "scenarios/spec/layout.h"
@@ -28,7 +30,7 @@ struct RunOptions {
   std::string topology;  // file that lays the scenarios out; "": as each says
   std::string out = "runs";
   std::vector<std::string> formats;  // NAME or NAME=FILE
-  std::string junit, markdown;
+  std::string junit, markdown, html;
   std::string knownFailures;
   bool strictKnown = false;
   bool keep = false;
@@ -94,7 +96,9 @@ class RunCommand : public Command {
     const bool onGpus =
         std::any_of(selected.begin(), selected.end(), [](const Scenario& each) { return each.backend == "cuda"; });
     if (onGpus && jobs_->count() == 0) options_.jobs = 1;
-    return report(harness::runSuite(plans, suiteOptions()));
+    const reports::SuiteResult suite = harness::runSuite(plans, suiteOptions());
+    if (harness::interrupted() == 0) drawPages(suite);
+    return report(suite);
   }
 
  private:
@@ -110,6 +114,7 @@ class RunCommand : public Command {
         ->expected(1);
     app.add_option("--junit", options_.junit, "--format junit=FILE")->type_name("FILE");
     app.add_option("--markdown", options_.markdown, "--format markdown=FILE")->type_name("FILE");
+    app.add_option("--html", options_.html, "--format html=FILE")->type_name("FILE");
     app.add_flag("--json", options_.json, "--format json: one document, everything else goes to standard error");
     app.add_option("--known-failures", options_.knownFailures,
                    "failures that do not fail the suite until they expire (docs/ci.md)")
@@ -120,7 +125,8 @@ class RunCommand : public Command {
 
   ReportOutputs outputs() const {
     std::vector<std::string> formats = options_.formats;
-    for (const auto& [name, file] : {std::pair{"junit=", options_.junit}, {"markdown=", options_.markdown}})
+    for (const auto& [name, file] :
+         {std::pair{"junit=", options_.junit}, {"markdown=", options_.markdown}, {"html=", options_.html}})
       if (!file.empty()) formats.push_back(name + file);
     if (options_.json) formats.emplace_back("json");
     return outputsOf(formats);
@@ -147,6 +153,14 @@ class RunCommand : public Command {
     if (!options_.capture) suite.cases.supervisor.options = {"--no-capture"};
     suite.terminal = errorIsTerminal();
     return suite;
+  }
+
+  /// In place of the pages that were made while the suite ran.
+  void drawPages(const reports::SuiteResult& suite) const {
+    std::vector<std::string> paths = {joinPath(suite.folder, "report.html")};
+    for (const harness::ReportFile& file : outputs_.files)
+      if (file.format->print == reports::printHtml) paths.push_back(file.path);
+    harness::writePages(paths, suite, pageOptions(places_.goldensOrEmpty()));
   }
 
   int report(const reports::SuiteResult& suite) const {
