@@ -124,7 +124,7 @@ std::vector<std::size_t> evenlySpread(std::size_t count, std::size_t kept) {
 
 reports::Curves curvesOf(const golden::Record& run, const PageGolden& golden, const PageLimits& limits) {
   reports::Curves curves;
-  if (run.steps.empty()) throwBadInput(run.origin, "it holds no step");
+  if (run.steps.empty()) throwBadInput(run.origin, "the run ended before its first step");
   const std::vector<std::size_t> kept = evenlySpread(run.steps.size(), limits.steps);
   const std::vector<std::string> metrics = metricsOf(run);
   for (const std::size_t i : kept) curves.steps.push_back(run.steps[i].step);

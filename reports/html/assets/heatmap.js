@@ -1,7 +1,7 @@
 'use strict';
 // Parameter × step on a canvas: colour by logarithm, a cell under the pointer or the cursor keys is said in words.
 (function (R) {
-  const kRow = 16, kTop = 22, kNames = 250, kGap = 1;
+  const kRow = 16, kTop = 22, kNames = 300, kGap = 1;
 
   /** The smallest and largest finite value above 0; null: there is none. */
   function range(rows) {
