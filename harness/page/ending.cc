@@ -63,6 +63,7 @@ reports::FailureView failureOf(int rank, const std::vector<Event>& events, const
   failure.step = head.step;
   failure.device = seen.device.value_or(-1);
   failure.event = head.seq;
+  failure.blames = seen.rank.value_or(-1);
   failure.frames = seen.stack;
   addLaunch(events, head, failure);
   return failure;
@@ -135,6 +136,8 @@ std::optional<reports::Ending> endingOf(const std::vector<RankRecord>& ranks, co
     ending.log.insert(ending.log.end(), log.begin(), log.end());
   }
   if (!cut && ending.failures.empty()) return std::nullopt;
+  std::stable_partition(ending.failures.begin(), ending.failures.end(),
+                        [](const reports::FailureView& failure) { return failure.blames < 0; });
   // Who waits for nobody is who the others wait for.
   std::stable_sort(ending.roles.begin(), ending.roles.end(), [](const auto& a, const auto& b) {
     return std::pair(a.ended, a.waits) < std::pair(b.ended, b.waits);

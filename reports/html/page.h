@@ -285,6 +285,7 @@ struct FailureView {
   std::string what, exception, call, status;
   std::string role, phase;
   std::int64_t step = -1, device = -1, event = -1;
+  std::int64_t blames = -1;          // the rank whose loss it reports; -1: it is a failure of its own
   std::string launch;                // the last of the role: "attention_forward on device 7, loaded on device 6"
   std::vector<std::string> tensors;  // that it used of other devices: "block_mask (device 6, 4096 bytes, read)"
   std::vector<std::string> frames;
@@ -301,6 +302,7 @@ struct FailureView {
     visit.unless("step", step, -1);
     visit.unless("device", device, -1);
     visit.unless("event", event, -1);
+    visit.unless("blames", blames, -1);
     visit.unless("launch", launch, "");
     visit.unless("tensors", tensors, std::vector<std::string>());
     visit.unless("frames", frames, std::vector<std::string>());

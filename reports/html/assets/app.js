@@ -38,6 +38,7 @@
   let theme = 'auto';
   themeButton.addEventListener('click', () => setTheme(theme = kThemes[(kThemes.indexOf(theme) + 1) % kThemes.length]));
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => R.redrawAll());
+  matchMedia('print').addEventListener('change', () => R.redrawAll());  // paper is light
   let width = window.innerWidth, pending = 0;
   window.addEventListener('resize', () => {
     if (window.innerWidth === width) return;

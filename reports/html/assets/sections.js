@@ -93,7 +93,7 @@
 
   function failure(each) {
     return h('article', {class: 'finding'}, h('h3', null, each.what), R.facts([
-      ['Where', R.place(each)], ['Thrown as', each.exception ? h('code', null, each.exception) : ''],
+      ['Where', (each.rank > 0 ? 'rank ' + each.rank + ', ' : '') + R.place(each)], ['Blames', each.blames >= 0 ? 'rank ' + each.blames : ''], ['Thrown as', each.exception ? h('code', null, each.exception) : ''],
       ['Call', each.call ? h('code', null, each.call + (each.status ? ': ' + each.status : '')) : ''],
       ['Last launch', each.launch], ['Tensors', (each.tensors || []).length ? (each.tensors || []).map((tensor) => h('div', null, h('code', null, tensor))) : '']]),
       each.frames && each.frames.length ? folded('Stack, innermost first', block(each.frames), true) : null);

@@ -237,6 +237,41 @@ TEST(EndingTest, AFailureBringsItsLaunchAndTheTensorsOfOtherDevices) {
   EXPECT_FALSE(endingOf({rankOf(EventBuilder().end("completed").build())}, result).has_value());
 }
 
+TEST(EndingTest, OfSeveralProcessesTheFailureThatBlamesNobodyComesFirst) {
+  ExceptionSeen lost;
+  lost.what = "rank 1 is gone";
+  lost.rank = 1;
+  EventBuilder waiting, failing;
+  waiting.add("drafter[0]", 2, "all_reduce", lost);
+  failing.exception("drafter[1]", "backward", "thrown here");
+  std::vector<RankRecord> ranks = {rankOf(waiting.build()), rankOf(failing.build())};
+  ranks[1].rank = 1;
+  reports::CaseResult result;
+  result.verdict = reports::Verdict::kFailed;
+  const auto ending = endingOf(ranks, result);
+  ASSERT_EQ(ending->failures.size(), 2u);
+  EXPECT_EQ(ending->failures[0].what, "thrown here");
+  EXPECT_EQ(ending->failures[0].rank, 1);
+  EXPECT_EQ(ending->failures[1].blames, 1);
+}
+
+TEST(TimelinePartTest, ProcessesHaveLanesOfTheirOwnOnOneClock) {
+  TraceBuilder first, second;
+  first.kernel("drafter[0]", 6);
+  second.kernel("drafter[1]", 7);
+  second.trace.records.back().startNs += 5000;
+  std::vector<RankTrace> traces;
+  traces.push_back({0, first.trace, twoDrafters()});
+  traces.push_back({1, second.trace, twoDrafters()});
+  reports::CaseDetails details;
+  addTraceParts(traces, 100, details);
+  const auto lane = std::find_if(details.timeline->lanes.begin(), details.timeline->lanes.end(),
+                                 [](const reports::Lane& each) { return each.device == 7; });
+  ASSERT_NE(lane, details.timeline->lanes.end());
+  EXPECT_EQ(lane->rank, 1);
+  EXPECT_EQ(lane->gap, std::vector<std::int64_t>{5000});
+}
+
 TEST(AffinityPartTest, OfARunWithoutATraceTheEventsAreShown) {
   EventBuilder built;
   built.add("drafter[0]", 0, "", launchOf("gemm", 6)).add("drafter[0]", 0, "", launchOf("gemm", 7));

@@ -154,6 +154,18 @@ def narrow(page):
     page.size(1280, 900)
 
 
+def printed(page):
+    go(page, "caught")
+    page.theme("dark")
+    page.call("Emulation.setEmulatedMedia", media="print", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    page.settle()
+    lane = "(() => { const c = document.querySelector('canvas.timeline'), d = c.getContext('2d').getImageData(c.width - 3, 30, 1, 1).data; return d[0] + d[1] + d[2]; })()"
+    check(page.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)" and page.value(lane) > 600, "print: light, drawings too, whatever the theme")
+    check(not page.value("document.querySelector('.toolbar, .controls, .contents').checkVisibility()"), "print: without controls")
+    page.call("Emulation.setEmulatedMedia", media="")
+    page.theme("light")
+
+
 def shots(page, out):
     for scheme in ("light", "dark"):
         page.theme(scheme)
@@ -177,6 +189,7 @@ def main():
         timeline(page)
         hostile(page)
         narrow(page)
+        printed(page)
         page.value("document.getElementById('theme').click(); document.getElementById('theme').click(); true")
         check(page.value("getComputedStyle(document.body).backgroundColor") == "rgb(19, 21, 24)", "the button turns the theme dark")
         page.value("document.getElementById('theme').click(); true")
