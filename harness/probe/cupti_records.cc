@@ -8,6 +8,7 @@
 #include <string>
 
 #include "devices/status.h"
+#include "harness/trace/launch_shape.h"
 
 namespace redraft::harness {
 namespace {
@@ -170,6 +171,7 @@ class BufferParser {
   void kernel(const CUpti_ActivityKernel10& of) {
     TraceRecord record = work(of, RecordKind::kKernel);
     record.name = texts_.kernel(of.name);
+    record.shape = text(launchShape({of.gridX, of.gridY, of.gridZ}, {of.blockX, of.blockY, of.blockZ}));
     add(record);
   }
 

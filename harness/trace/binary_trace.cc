@@ -89,6 +89,7 @@ void visitMembers(Record& record, Visitor&& visit) {
   visit(record.handoff);
   visit(record.detail);
   visit(record.file);
+  visit(record.shape);
 }
 
 class Writer {
@@ -198,7 +199,7 @@ TraceRecord readRecord(Reader& in, const Trace& trace, std::int64_t before) {
     }
   });
   if (mask >> bit != 0) in.fail("a record has members that this version does not know");
-  for (const StringId text : {record.name, record.role, record.phase, record.detail})
+  for (const StringId text : {record.name, record.role, record.phase, record.detail, record.shape})
     if (text >= trace.strings.size()) in.fail("there is no text " + std::to_string(text));
   if (record.file >= trace.files.size()) in.fail("there is no file " + std::to_string(record.file));
   return record;

@@ -50,6 +50,9 @@ void visitNumbers(Visitor&& visit) {
   visit("flags", &TraceRecord::flags);
 }
 
+/// Lists of three numbers in `args` of a kernel: TraceRecord::shape.
+inline constexpr std::string_view kGrid = "grid", kBlock = "block";
+
 /// An overhead's correlation: under the usual key HTA joins it to the call's kernel, and counts that twice.
 inline constexpr std::string_view kOverheadCall = "of call";
 

@@ -91,7 +91,7 @@ class ParallelReader {
     TraceFile& file = trace.files.emplace_back();
     for (auto& [number, done] : windows_) {
       for (TraceRecord& record : done.window.records) {
-        for (StringId* text : {&record.name, &record.role, &record.phase, &record.detail})
+        for (StringId* text : {&record.name, &record.role, &record.phase, &record.detail, &record.shape})
           *text = ids[done.worker][*text];
         record.index += static_cast<std::uint32_t>(file.events);
         trace.records.push_back(record);

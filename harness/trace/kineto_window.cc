@@ -16,6 +16,7 @@
 #include "harness/trace/decimal.h"
 #include "harness/trace/kineto_capture.h"
 #include "harness/trace/kineto_keys.h"
+#include "harness/trace/launch_shape.h"
 
 namespace redraft::harness {
 namespace {
@@ -95,6 +96,7 @@ struct RawEvent {
   bool skipped = false;                    // what is known so far makes it none
   std::optional<std::string_view> argumentName;
   std::string_view argumentKind;
+  std::string_view grid, block;  // lists, as they stand in the file
 };
 
 }  // namespace
@@ -155,6 +157,12 @@ void KinetoWindowParser::Impl::readArguments(simdjson::simdjson_result<ondemand:
       if (key == "kind") event.argumentKind = text.value_or("");
       continue;
     }
+    if (key == kineto::kGrid || key == kineto::kBlock) {
+      ondemand::array list;
+      if (field.value().get_array().get(list) == simdjson::SUCCESS)
+        (key == kineto::kGrid ? event.grid : event.block) = list.raw_json().value();
+      continue;
+    }
     const ArgumentTable::Entry* entry = arguments_.find(key);
     if (entry == nullptr) continue;
     const std::string_view token = tokenOf(field.value());
@@ -212,6 +220,8 @@ void KinetoWindowParser::Impl::keep(RawEvent& event) {
     if (name.find("Pageable") != std::string_view::npos) record.flags |= kPageable;
   }
   if (event.category == "cuda_driver") record.flags |= kDriverApi;
+  if (record.kind == RecordKind::kKernel && !event.grid.empty())
+    record.shape = strings_.intern(shapeOfLists(event.grid, event.block));
   if (isDeviceWork(record.kind)) record.thread = -1;  // their "tid" is the stream
   result_.records.push_back(record);
 }

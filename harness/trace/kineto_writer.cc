@@ -10,6 +10,7 @@
 #include "base/record.h"
 #include "harness/trace/kineto_capture.h"
 #include "harness/trace/kineto_keys.h"
+#include "harness/trace/launch_shape.h"
 
 namespace redraft::harness {
 namespace {
@@ -102,6 +103,12 @@ class FileWriter {
       key(name);
       out_ += quotedText(trace_.text(record.*member));
     });
+    const auto [grid, block] = listsOfShape(trace_.text(record.shape));
+    if (grid.empty()) return;
+    key(kineto::kGrid);
+    out_ += grid;
+    key(kineto::kBlock);
+    out_ += block;
   }
 
   void event(const TraceRecord& record) {

@@ -69,7 +69,8 @@ void appendTrace(Trace& into, Trace from) {
   const auto firstFile = static_cast<std::uint16_t>(into.files.size());
   into.records.reserve(into.records.size() + from.records.size());
   for (TraceRecord record : from.records) {
-    for (StringId* text : {&record.name, &record.role, &record.phase, &record.detail}) *text = ids[*text];
+    for (StringId* text : {&record.name, &record.role, &record.phase, &record.detail, &record.shape})
+      *text = ids[*text];
     record.file = static_cast<std::uint16_t>(record.file + firstFile);
     into.records.push_back(record);
   }

@@ -87,6 +87,7 @@ struct TraceRecord {
   std::uint32_t index = 0;        // of the event in its file
   std::uint32_t handoff = 0;      // of the hand-off that it is, or declares, an end of
   StringId name = 0, role = 0, phase = 0, detail = 0;
+  StringId shape = 0;  // of a kernel: launch_shape.h
   std::int32_t step = -1;
   std::int32_t device = -1, context = -1, stream = -1;
   std::int32_t fromDevice = -1, toDevice = -1;

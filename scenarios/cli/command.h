@@ -36,6 +36,7 @@ std::unique_ptr<Command> makeReplayCommand();
 std::unique_ptr<Command> makeCompareCommand();
 std::unique_ptr<Command> makeBlessCommand();
 std::unique_ptr<Command> makeAuditCommand();
+std::unique_ptr<Command> makeAttributeCommand();
 std::unique_ptr<Command> makeBisectCommand();
 std::unique_ptr<Command> makeBisectStepCommand();
 std::unique_ptr<Command> makeDoctorCommand();

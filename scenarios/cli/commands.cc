@@ -4,9 +4,9 @@ namespace redraft::scenarios {
 
 std::vector<std::unique_ptr<Command>> allCommands() {
   std::vector<std::unique_ptr<Command>> commands;
-  for (const auto make :
-       {makeListCommand, makeShowCommand, makeRunCommand, makeReportCommand, makeReplayCommand, makeCompareCommand,
-        makeBlessCommand, makeAuditCommand, makeBisectCommand, makeBisectStepCommand, makeDoctorCommand})
+  for (const auto make : {makeListCommand, makeShowCommand, makeRunCommand, makeReportCommand, makeReplayCommand,
+                          makeCompareCommand, makeBlessCommand, makeAuditCommand, makeAttributeCommand,
+                          makeBisectCommand, makeBisectStepCommand, makeDoctorCommand})
     commands.push_back(make());
   return commands;
 }

@@ -8,6 +8,7 @@
 #include "reports/result.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common.h"
+#include "scenarios/cli/run_traces.h"
 
 namespace redraft::scenarios {
 namespace {
@@ -62,6 +63,7 @@ class CompareCommand : public Command {
     const golden::Record a = golden::loadRecord(a_), b = golden::loadRecord(b_);
     const golden::NumericsComparison numbers = golden::compareNumerics(a, b);
     printOut(golden::describe(numbers) + "\n" + golden::describe(golden::compareThroughput(a, b)) + "\n");
+    if (const auto attribution = attributionOf(a_, b_)) printOut(*attribution);
     return numbers.outcome == golden::Outcome::kEqual ? kExitAsExpected : kExitUnexpected;
   }
 

@@ -47,7 +47,9 @@ TraceBuilder manyFindings() {
   taken.bytes = 4096;
   built.add(RecordKind::kFunction, "matmul").context = 1;
   built.call("cudaStreamSynchronize", "drafter", 11).step = 2;
-  built.kernel("", 1).graph = 9;
+  TraceRecord& inGraph = built.kernel("", 1);
+  inGraph.graph = 9;
+  inGraph.shape = built.trace.strings.intern("grid 2147483647x65535x1 block 32x4x8");
   TraceRecord& race = built.add(RecordKind::kRace, "copy");
   race.detail = built.trace.strings.intern("stream 1 \\ wrote \"x\"");
   race.phase = built.trace.strings.intern("hand_off");
@@ -76,7 +78,8 @@ void expectSameRecords(const Trace& one, const Trace& other) {
         std::make_tuple(a.object, a.handoff, a.step, a.device, a.context, a.stream, a.fromDevice, a.toDevice, a.graph),
         std::make_tuple(b.object, b.handoff, b.step, b.device, b.context, b.stream, b.fromDevice, b.toDevice, b.graph))
         << i;
-    for (const auto text : {&TraceRecord::name, &TraceRecord::role, &TraceRecord::phase, &TraceRecord::detail})
+    for (const auto text :
+         {&TraceRecord::name, &TraceRecord::role, &TraceRecord::phase, &TraceRecord::detail, &TraceRecord::shape})
       EXPECT_EQ(one.text(a.*text), other.text(b.*text)) << i;
   }
 }
