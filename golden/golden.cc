@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "golden/golden_file.h"
+#include "golden/median.h"
 
 namespace redraft::golden {
 
@@ -100,13 +101,13 @@ BlessResult previewBless(const Record& run, const std::string& root, const std::
   return result;
 }
 
-BlessResult bless(const Record& run, const std::string& root, const std::string& scenario,
-                  const Provenance& provenance) {
+BlessResult bless(const Record& run, const std::string& root, const std::string& scenario, const Provenance& provenance,
+                  const RunRates& runRates) {
   if (provenance.reason.find_first_not_of(" \t\n") == std::string::npos) {
     throwBadInput("--reason", "a golden needs a reason", "say in a sentence why these numbers are right");
   }
   BlessResult result = previewBless(run, root, scenario);
-  Golden golden{run, provenance};
+  Golden golden{run, provenance, runRates};
   golden.record.scenario = scenario;
   makeDirectories(parentOf(result.numericsFile));
   writeFileAtomically(result.numericsFile, numericsText(golden));
@@ -115,6 +116,28 @@ BlessResult bless(const Record& run, const std::string& root, const std::string&
     writeFileAtomically(result.performanceFile, performanceText(golden));
   }
   return result;
+}
+
+RunRates ratesOf(const Record& run, const std::vector<Record>& repeats) {
+  RunRates rates;
+  const auto add = [&](const Record& one) {
+    for (const auto& [role, samples] : run.samples) {
+      const auto own = one.samples.find(role);
+      if (own == one.samples.end() || own->second.tokensPerSecond.empty())
+        throwBadInput(one.origin, "holds no throughput of " + role, "name another run");
+      rates[role].push_back(medianOf(own->second.tokensPerSecond));
+    }
+  };
+  add(run);
+  for (const Record& repeat : repeats) {
+    if (repeat.scenario != run.scenario || !(repeat.performanceClass == run.performanceClass))
+      throwBadInput(repeat.origin, "is of another scenario or machine than " + run.origin, "name runs of the same");
+    if (compareNumerics(run, repeat).outcome != Outcome::kEqual)
+      throwBadInput(repeat.origin, "has other numbers than " + run.origin + ": it ran other code",
+                    "name runs of one build");
+    add(repeat);
+  }
+  return rates;
 }
 
 Record loadRecord(const std::string& path) { return isDirectory(path) ? loadRun(path) : loadGolden(path).record; }

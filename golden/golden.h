@@ -15,9 +15,13 @@ struct Provenance {
   std::map<std::string, std::string> environment;  // allow-listed variables
 };
 
+/// Role → the median tokens/s of each of several runs of one build, in the order in which they were run.
+using RunRates = std::map<std::string, std::vector<double>>;
+
 struct Golden {
   Record record;  // numerics: all but samples; performance: samples alone
   Provenance provenance;
+  RunRates runRates = {};  // performance: how far repeated runs are apart; empty: nobody recorded it
 };
 
 /// <root>/<scenario>/numerics/<class>.json and <root>/<scenario>/perf/<class>.json.
@@ -45,8 +49,12 @@ struct BlessResult {
 /// What bless() would write, and how it differs from what is there.
 BlessResult previewBless(const Record& run, const std::string& root, const std::string& scenario);
 /// Writes both files atomically. Throws Error(kBadInput) when the reason is empty or the record is incomplete.
-BlessResult bless(const Record& run, const std::string& root, const std::string& scenario,
-                  const Provenance& provenance);
+BlessResult bless(const Record& run, const std::string& root, const std::string& scenario, const Provenance& provenance,
+                  const RunRates& runRates = {});
+
+/// The rates of `run` and of further runs of the same build, in this order. Throws Error(kBadInput) naming a run that
+/// is of another scenario or machine, or has other numbers.
+RunRates ratesOf(const Record& run, const std::vector<Record>& repeats);
 
 /// A run folder or a golden file, whichever `path` is.
 Record loadRecord(const std::string& path);

@@ -181,17 +181,24 @@ void readNumerics(JsonReader& reader, Golden& golden) {
   }
 }
 
-void readPerformance(JsonReader& reader, Golden& golden) {
-  golden.record.performanceClass = PerformanceClass{readStrings(reader.object("class"))};
-  JsonReader samples = reader.object("tokens_per_second");
-  for (const auto& [role, unused] : samples.json().items()) {
-    const Json& list = samples.value(role);
-    if (!list.is_array()) samples.fail(role, "not a list of numbers");
+std::map<std::string, std::vector<double>> readRates(JsonReader roles) {
+  std::map<std::string, std::vector<double>> rates;
+  for (const auto& [role, unused] : roles.json().items()) {
+    const Json& list = roles.value(role);
+    if (!list.is_array()) roles.fail(role, "not a list of numbers");
     for (const Json& one : list) {
-      if (!one.is_number()) samples.fail(role, "not a list of numbers");
-      golden.record.samples[role].tokensPerSecond.push_back(one.get<double>());
+      if (!one.is_number() || one.get<double>() <= 0) roles.fail(role, "not a list of positive numbers");
+      rates[role].push_back(one.get<double>());
     }
   }
+  return rates;
+}
+
+void readPerformance(JsonReader& reader, Golden& golden) {
+  golden.record.performanceClass = PerformanceClass{readStrings(reader.object("class"))};
+  for (auto& [role, rates] : readRates(reader.object("tokens_per_second")))
+    golden.record.samples[role].tokensPerSecond = std::move(rates);
+  if (reader.has("runs_tokens_per_second")) golden.runRates = readRates(reader.object("runs_tokens_per_second"));
 }
 
 }  // namespace
@@ -217,6 +224,7 @@ std::string performanceText(const Golden& golden) {
   Json out = header(golden, "performance", golden.record.performanceClass->fields);
   out["tokens_per_second"] = Json::object();
   for (const auto& [role, samples] : golden.record.samples) out["tokens_per_second"][role] = samples.tokensPerSecond;
+  if (!golden.runRates.empty()) out["runs_tokens_per_second"] = golden.runRates;
   return out.dump(1) + "\n";
 }
 

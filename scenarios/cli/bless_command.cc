@@ -39,6 +39,10 @@ class BlessCommand : public Command {
     app.add_option("--reason", reason_, "why these numbers are right; kept in the golden")
         ->required()
         ->type_name("TEXT");
+    app.add_option("--repeats", repeats_,
+                   "further runs of the same build, in the order they were run (suite folders, when RUN is one): how "
+                   "far they are apart goes to the performance golden, for `redraft compare`")
+        ->type_name("RUN");
     app.add_flag("--dry-run", dryRun_, "show the difference and write nothing");
     places_.declareGoldens(app);
   }
@@ -87,17 +91,28 @@ class BlessCommand : public Command {
       throwBadInput(folder, std::string("a run that is ") + enumName(result.verdict) + " cannot be a golden",
                     "bless a run that is clean but for its golden");
     const golden::Record record = golden::loadRecord(folder);
+    const golden::RunRates rates = repeatedRates(plan.name, record);
     const golden::BlessResult preview = golden::previewBless(record, root, plan.golden);
     printOut(plan.golden + ": " + (preview.isNew ? "new" : golden::describe(preview.difference)) + "\n");
     if (dryRun_) return;
     const golden::Provenance provenance{commitText(),  "redraft bless " + folder,      reason_, harness::utcNow(),
                                         versionText(), pinnedEnvironment(plan.threads)};
-    const golden::BlessResult written = golden::bless(record, root, plan.golden, provenance);
+    const golden::BlessResult written = golden::bless(record, root, plan.golden, provenance, rates);
     for (const std::string& file : {written.numericsFile, written.performanceFile})
       if (!file.empty()) printOut("  wrote " + file + "\n");
   }
 
+  golden::RunRates repeatedRates(const std::string& scenario, const golden::Record& run) const {
+    if (repeats_.empty()) return {};
+    std::vector<golden::Record> repeats;
+    for (const std::string& each : repeats_)
+      repeats.push_back(
+          golden::loadRun(isSuiteFolder(each) ? joinPath(each, harness::caseFolderName(scenario)) : each));
+    return golden::ratesOf(run, repeats);
+  }
+
   Places places_;
+  std::vector<std::string> repeats_;
   std::string run_, reason_;
   bool dryRun_ = false;
 };

@@ -34,6 +34,7 @@ std::unique_ptr<Command> makeRunCommand();
 std::unique_ptr<Command> makeReportCommand();
 std::unique_ptr<Command> makeReplayCommand();
 std::unique_ptr<Command> makeCompareCommand();
+std::unique_ptr<Command> makeBenchCommand();
 std::unique_ptr<Command> makeBlessCommand();
 std::unique_ptr<Command> makeAuditCommand();
 std::unique_ptr<Command> makeAttributeCommand();

@@ -5,7 +5,7 @@ namespace redraft::scenarios {
 std::vector<std::unique_ptr<Command>> allCommands() {
   std::vector<std::unique_ptr<Command>> commands;
   for (const auto make : {makeListCommand, makeShowCommand, makeRunCommand, makeReportCommand, makeReplayCommand,
-                          makeCompareCommand, makeBlessCommand, makeAuditCommand, makeAttributeCommand,
+                          makeCompareCommand, makeBenchCommand, makeBlessCommand, makeAuditCommand, makeAttributeCommand,
                           makeBisectCommand, makeBisectStepCommand, makeDoctorCommand})
     commands.push_back(make());
   return commands;

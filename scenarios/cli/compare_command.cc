@@ -1,9 +1,11 @@
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <optional>
 
 #include "base/error.h"
 #include "golden/distance.h"
 #include "golden/golden.h"
+#include "golden/stored_throughput.h"
 #include "reports/layout.h"
 #include "reports/result.h"
 #include "scenarios/cli/command.h"
@@ -24,18 +26,40 @@ std::string changeOf(const reports::CaseResult& before, const reports::CaseResul
   return "";
 }
 
-std::string throughputOf(const reports::CaseResult& before, const reports::CaseResult& now) {
+constexpr double kError = 0.01;  // how often an interval may miss
+
+std::string throughputOf(const reports::CaseResult& before, const reports::CaseResult& now,
+                         const golden::StoredAnswer& answer) {
   const auto a = before.figures.tokensPerSecond.find("all"), b = now.figures.tokensPerSecond.find("all");
   if (a == before.figures.tokensPerSecond.end() || b == now.figures.tokensPerSecond.end() || a->second <= 0) return "";
   return reports::formatRate(a->second) + " → " + reports::formatRate(b->second) + " (" +
-         reports::formatNumber(b->second / a->second, 3) + " ×)";
+         reports::formatNumber(b->second / a->second, 3) + " ×) " + golden::verdictName(answer.verdict);
+}
+
+/// A run folder, or a golden file.
+golden::StoredSide sideOf(const std::string& path) {
+  return std::filesystem::is_directory(path) ? golden::storedSide(golden::loadRun(path))
+                                             : golden::storedSide(golden::loadGolden(path));
+}
+
+/// Of a stored report's case: a report does not say on which machine it ran, its run folder does.
+golden::StoredSide sideOf(const reports::CaseResult& result) {
+  golden::StoredSide side;
+  const auto all = result.figures.tokensPerSecond.find("all");
+  if (all != result.figures.tokensPerSecond.end() && all->second > 0) side.rates = {all->second};
+  try {
+    side.performanceClass = golden::loadRun(result.runFolder).performanceClass;
+  } catch (const Error&) {  // the folder is gone, or the run left no whole record: its machine is not known
+  }
+  return side;
 }
 
 class CompareCommand : public Command {
  public:
   const char* name() const override { return "compare"; }
   const char* help() const override {
-    return "Compare two runs, two goldens, one of each, or two reports: first step and gradients that differ";
+    return "Compare two runs, two goldens, one of each, or two reports: first step and gradients that differ, and "
+           "whether B is slower, as far as stored runs show it";
   }
 
   void declare(CLI::App& app) override {
@@ -47,6 +71,10 @@ class CompareCommand : public Command {
            "this (docs/goldens.md, \"Across classes\")")
         ->type_name("X")
         ->check(CLI::PositiveNumber);
+    app.add_option("--margin", marginPercent_, "percent that a difference of throughput has to reach to matter")
+        ->check(CLI::Range(0.01, 50.0))
+        ->capture_default_str();
+    places_.declareGoldens(app);
   }
 
   int run() override {
@@ -62,9 +90,28 @@ class CompareCommand : public Command {
   int compareRecords() const {
     const golden::Record a = golden::loadRecord(a_), b = golden::loadRecord(b_);
     const golden::NumericsComparison numbers = golden::compareNumerics(a, b);
-    printOut(golden::describe(numbers) + "\n" + golden::describe(golden::compareThroughput(a, b)) + "\n");
+    const golden::StoredAnswer throughput = judge(a.scenario, sideOf(a_), sideOf(b_));
+    printOut(golden::describe(numbers) + "\n" + golden::describe(golden::compareThroughput(a, b)) +
+             golden::describe(throughput) + "\n");
     if (const auto attribution = attributionOf(a_, b_)) printOut(*attribution);
-    return numbers.outcome == golden::Outcome::kEqual ? kExitAsExpected : kExitUnexpected;
+    const bool fine = numbers.outcome == golden::Outcome::kEqual && !isSlower(throughput);
+    return fine ? kExitAsExpected : kExitUnexpected;
+  }
+
+  static bool isSlower(const golden::StoredAnswer& answer) {
+    return answer.verdict == golden::ThroughputVerdict::kSlower;
+  }
+
+  /// By the spread that the scenario's golden of this machine holds, and that of the sides' own runs.
+  golden::StoredAnswer judge(const std::string& scenario, const golden::StoredSide& a,
+                             const golden::StoredSide& b) const {
+    std::vector<golden::Rates> recorded;
+    const std::string root = places_.goldensOrEmpty();
+    const auto golden = root.empty() || !a.performanceClass
+                            ? std::nullopt
+                            : golden::findPerformance(root, scenario, *a.performanceClass);
+    if (golden && golden->runRates.contains("all")) recorded.push_back(golden->runRates.at("all"));
+    return golden::compareStored(a, b, recorded, marginPercent_ / 100, kError);
   }
 
   /// Of the first step alone is a bound known: from the second on the parameters differ too.
@@ -82,26 +129,38 @@ class CompareCommand : public Command {
     std::map<std::string, const reports::CaseResult*> before;
     for (const reports::CaseResult& each : a.cases) before[each.name] = &each;
     std::vector<std::vector<std::string>> rows;
-    bool equal = true;
+    bool equal = true, undecided = false;
     const auto add = [&](const std::string& name, const std::string& change, const std::string& throughput) {
       equal = equal && change.empty();
       rows.push_back({change.empty() ? "same" : "DIFFERS", name, change, throughput});
     };
     for (const reports::CaseResult& now : b.cases) {
       const auto found = before.find(now.name);
-      if (found == before.end())
+      if (found == before.end()) {
         add(now.name, "only in B: " + outcomeOf(now), "");
-      else
-        add(now.name, changeOf(*found->second, now), throughputOf(*found->second, now));
-      if (found != before.end()) before.erase(found);
+        continue;
+      }
+      const golden::StoredAnswer throughput = judge(now.name, sideOf(*found->second), sideOf(now));
+      const std::string rates = throughputOf(*found->second, now, throughput);
+      undecided = undecided || (!rates.empty() && !throughput.time);
+      std::string change = changeOf(*found->second, now);
+      if (change.empty() && isSlower(throughput)) change = "slower " + golden::ratioText(*throughput.time);
+      add(now.name, change, rates);
+      before.erase(found);
     }
     for (const auto& [name, result] : before) add(name, "only in A: " + outcomeOf(*result), "");
     for (const std::string& line : reports::alignColumns(rows, "  ", {})) printOut(line + "\n");
+    if (undecided)
+      printOut(
+          "throughput is AMBIGUOUS where the run folders are gone, or no golden of this machine holds how far repeated "
+          "runs are apart: `redraft bless RUN --repeats RUN…` records it, and `redraft bench` needs no such record\n");
     return equal ? kExitAsExpected : kExitUnexpected;
   }
 
   std::string a_, b_;
   std::optional<double> within_;
+  double marginPercent_ = 1;
+  Places places_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "scenarios/faults/kernel_cache_faults.h"
 #include "scenarios/faults/missing_wait_fault.h"
 #include "scenarios/faults/process_faults.h"
+#include "scenarios/faults/stretch_fault.h"
 #include "scenarios/faults/tracing_flag_fault.h"
 #include "scenarios/faults/wrong_device_faults.h"
 
@@ -32,6 +33,7 @@ const std::map<std::string, Maker>& makers() {
       {"throw", makeThrow},
       {"host-sync", makeHostSync},
       {"missing-wait", makeMissingWait},
+      {"stretch", makeStretch},
   };
   return kMakers;
 }

@@ -63,6 +63,8 @@ class FakeRun {
         {"trace", [](FakeRun& run, const std::string& flaw) { run.trace(flaw); }},
         {"loss", [](FakeRun& run, const std::string& loss) { run.loss_ = std::stod(loss); }},
         {"steps", [](FakeRun& run, const std::string& steps) { run.steps_ = std::stoi(steps); }},
+        {"seconds", [](FakeRun& run, const std::string& seconds) { run.seconds_ = std::stod(seconds); }},
+        {"tokens", [](FakeRun& run, const std::string& tokens) { run.tokens_ = std::stoi(tokens); }},
         {"exception", [](FakeRun& run, const std::string& what) { run.exception(what); }},
         {"lost", [](FakeRun& run, const std::string& rank) { run.exception("lost", std::stoi(rank)); }},
         {"mark",
@@ -148,8 +150,8 @@ class FakeRun {
       Json line = {{"step", step}};
       for (const char* name : {"loss", "accuracy", "prefix_acceptance", "grad_norm", "learning_rate"})
         line[name] = toHexFloat(loss_);
-      line["tokens"] = 128;
-      line["seconds"] = 0.01;
+      line["tokens"] = tokens_;
+      line["seconds"] = seconds_;
       line["parameters_hash"] = hashText(toHexFloat(loss_));
       line["roles"] = Json::object();
       lines.append(oneLine(line));
@@ -275,6 +277,8 @@ class FakeRun {
   JsonDocument document_;
   EventWriter events_;
   double loss_ = 2.5;
+  double seconds_ = 0.01;  // a step
+  int tokens_ = 128;       // a step
   int steps_ = 0;
   int exitCode_ = 0;
 };

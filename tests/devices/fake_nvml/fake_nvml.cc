@@ -1,5 +1,6 @@
 // A libnvidia-ml with two GPUs: process 4711 holds 3 MiB in two pieces on the first, process 4712 what nobody knows on
-// the second, 4713 what is known in part, and 100 processes more are on it than a first guess has room for.
+// the second, 4713 what is known in part, and 100 processes more are on it than a first guess has room for. The first
+// is hot, the second idle.
 #include <cstring>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -42,5 +43,14 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count
   processes[kOthers] = {4712, ~0ull, 0, 0};  // NVML_VALUE_NOT_AVAILABLE
   processes[kOthers + 1] = {4713, 5, 0, 0};
   processes[kOthers + 2] = {4713, ~0ull, 0, 0};  // nor how much in all
+  return 0;
+}
+EXPORT int nvmlDeviceGetClockInfo(void* device, int type, unsigned* mhz) {
+  if (type != 1) return 2;  // NVML_ERROR_INVALID_ARGUMENT: of the multiprocessors alone
+  *mhz = device == &first ? 1755 : 345;
+  return 0;
+}
+EXPORT int nvmlDeviceGetCurrentClocksEventReasons(void* device, unsigned long long* reasons) {
+  *reasons = device == &first ? 0x4 | 0x20 : 0x1;  // power cap and thermal slowdown; idle
   return 0;
 }

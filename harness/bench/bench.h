@@ -1,0 +1,32 @@
+#pragma once
+// Runs two builds, or two scenarios, in turns until the statistics decide (golden/throughput.h), and keeps the record.
+
+#include <string>
+
+#include "harness/bench/bench_records.h"
+#include "harness/case_plan.h"
+
+namespace redraft::harness {
+
+struct BenchInput {
+  BenchOptions options;
+  BenchSide a, b;  // name, scenario and runner
+  CasePlan planA, planB;
+  bool capture = true;  // what CUDA devices do
+  std::string out = "runs";
+};
+
+/// Each block is a run of its own in a child: what a process draws once (addresses, which core, which clock) varies
+/// from block to block, as it does between the runs of a user. The record, OUT/<stamp>-bench/bench.json, is written
+/// after every pair; a run that fails ends the bench, and its folder stays. Throws Error(kEnvironment) when the lock of
+/// `out` is held, no child can be started, or the disk refuses.
+BenchReport bench(const BenchInput& input);
+
+/// The block as the statistics take it: its steps after the warm-up.
+golden::BlockPair blockPairOf(const BenchPair& pair, int warmup, bool perToken);
+
+/// The runner of a build: `path` is the program itself, `redraft` beside it, or a folder that holds it, in bin/ or
+/// build/bin/ too. Throws Error(kBadInput) with the places that were looked at.
+std::string runnerOfBuild(const std::string& path);
+
+}  // namespace redraft::harness
