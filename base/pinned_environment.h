@@ -8,14 +8,21 @@
 
 namespace redraft {
 
-/// Name and value of every pinned variable, for `threads` intra-op threads.
-const std::map<std::string, std::string> pinnedEnvironment(int threads = 1);
+/// What is pinned. The instruction set is LibTorch's and its libraries': "avx2", "default" (no vectors beyond SSE) or
+/// "avx512". Results differ between them; our own kernels' do not.
+struct Pinning {
+  int threads = 1;  // intra-op
+  std::string isa = "avx2";
+};
+
+/// Name and value of every pinned variable.
+const std::map<std::string, std::string> pinnedEnvironment(const Pinning& pinning = {});
 
 /// True when the process already runs under it.
-bool environmentIsPinned(int threads = 1);
+bool environmentIsPinned(const Pinning& pinning = {});
 
 /// Sets the variables and starts this program again (execv of /proc/self/exe) unless it already runs under them.
 /// Returns only in the pinned process. Throws Error(kEnvironment) when the second start fails.
-void restartPinned(char** argv, int threads = 1);
+void restartPinned(char** argv, const Pinning& pinning = {});
 
 }  // namespace redraft

@@ -78,22 +78,6 @@ void compareGradients(NumericsComparison& out, const Record& expected, const Rec
                    [](const auto& x, const auto& y) { return x.relative > y.relative; });
 }
 
-std::string classDifference(const NumericsClass& expected, const NumericsClass& actual) {
-  std::set<std::string> keys;
-  for (const auto& [key, value] : expected.fields) keys.insert(key);
-  for (const auto& [key, value] : actual.fields) keys.insert(key);
-  const auto get = [](const NumericsClass& from, const std::string& key) {
-    const auto found = from.fields.find(key);
-    return found == from.fields.end() ? std::string("absent") : found->second;
-  };
-  std::string text;
-  for (const std::string& key : keys) {
-    if (get(expected, key) == get(actual, key)) continue;
-    text += (text.empty() ? "" : ", ") + key + " " + get(expected, key) + " against " + get(actual, key);
-  }
-  return text;
-}
-
 /// Last metrics, which belong to no step: they count as after the last one.
 void compareWhole(NumericsComparison& out, const Record& expected, const Record& actual) {
   const std::int64_t after = expected.steps.empty() ? 0 : expected.steps.back().step + 1;
@@ -156,6 +140,22 @@ std::uint64_t ulpDistance(double a, double b) {
     return latticeDistance<std::uint32_t>(static_cast<float>(a), static_cast<float>(b));
   }
   return latticeDistance<std::uint64_t>(a, b);
+}
+
+std::string classDifference(const NumericsClass& expected, const NumericsClass& actual) {
+  std::set<std::string> keys;
+  for (const auto& [key, value] : expected.fields) keys.insert(key);
+  for (const auto& [key, value] : actual.fields) keys.insert(key);
+  const auto get = [](const NumericsClass& from, const std::string& key) {
+    const auto found = from.fields.find(key);
+    return found == from.fields.end() ? std::string("absent") : found->second;
+  };
+  std::string text;
+  for (const std::string& key : keys) {
+    if (get(expected, key) == get(actual, key)) continue;
+    text += (text.empty() ? "" : ", ") + key + " " + get(expected, key) + " against " + get(actual, key);
+  }
+  return text;
 }
 
 NumericsComparison compareNumerics(const Record& expected, const Record& actual) {

@@ -42,6 +42,9 @@ struct NumericsComparison {
 
 NumericsComparison compareNumerics(const Record& expected, const Record& actual);
 
+/// The fields in which two classes differ: "isa AVX2 against DEFAULT, threads 1 against 2".
+std::string classDifference(const NumericsClass& expected, const NumericsClass& actual);
+
 /// Ratio actual / expected of the median tokens/s of a role, with the spread of both sides.
 struct ThroughputRatio {
   std::string role;

@@ -16,8 +16,6 @@ double relative(double difference, double of) {
   return of == 0 ? std::numeric_limits<double>::infinity() : std::fabs(difference / of);
 }
 
-double relativeTo(double a, double b) { return relative(a - b, a); }
-
 void raise(double value, const std::string& name, double& most, std::string& whose) {
   if (value <= most && !whose.empty()) return;
   most = value;
@@ -51,6 +49,12 @@ double sketchDifference(const GradientDigest& a, const GradientDigest& b) {
   return std::sqrt(squares);
 }
 
+double relativeDistance(double a, double b) { return relative(a - b, a); }
+
+double sketchDistance(const GradientDigest& g, const GradientDigest& h) {
+  return relative(sketchDifference(g, h), g.l2);
+}
+
 double StepDistance::largest() const { return std::max({loss, gradientNorm, l2, gradient}); }
 
 std::vector<StepDistance> distances(const Record& a, const Record& b) {
@@ -59,13 +63,13 @@ std::vector<StepDistance> distances(const Record& a, const Record& b) {
   for (std::size_t i = 0; i < std::min(a.steps.size(), b.steps.size()); ++i) {
     StepDistance distance;
     distance.step = a.steps[i].step;
-    distance.loss = relativeTo(a.steps[i].values.at("loss"), b.steps[i].values.at("loss"));
-    distance.gradientNorm = relativeTo(a.steps[i].values.at("grad_norm"), b.steps[i].values.at("grad_norm"));
+    distance.loss = relativeDistance(a.steps[i].values.at("loss"), b.steps[i].values.at("loss"));
+    distance.gradientNorm = relativeDistance(a.steps[i].values.at("grad_norm"), b.steps[i].values.at("grad_norm"));
     const bool kept = !a.gradients[i].empty() && !b.gradients[i].empty();
     for (std::size_t p = 0; kept && p < a.parameters.size(); ++p) {
       const GradientDigest &x = a.gradients[i][p], &y = b.gradients[i][p];
-      raise(relativeTo(x.l2, y.l2), a.parameters[p], distance.l2, distance.l2Parameter);
-      raise(relative(sketchDifference(x, y), x.l2), a.parameters[p], distance.gradient, distance.gradientParameter);
+      raise(relativeDistance(x.l2, y.l2), a.parameters[p], distance.l2, distance.l2Parameter);
+      raise(sketchDistance(x, y), a.parameters[p], distance.gradient, distance.gradientParameter);
     }
     steps.push_back(std::move(distance));
   }

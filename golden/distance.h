@@ -10,6 +10,12 @@
 
 namespace redraft::golden {
 
+/// |a - b| / |a|: 0 where both are equal, infinite where one is not finite or a is 0.
+double relativeDistance(double a, double b);
+
+/// ‖g - h‖ / ‖g‖ of two gradients, about: from their sketches (docs/goldens.md, "The sketch").
+double sketchDistance(const GradientDigest& g, const GradientDigest& h);
+
 /// Relative distances |a - b| / |a| of one step; 0 where both are 0, infinite where one is not finite.
 struct StepDistance {
   std::int64_t step = 0;

@@ -11,6 +11,8 @@ namespace redraft::golden {
 
 namespace {
 
+constexpr std::size_t kShortCommit = 12;
+
 bool isDirectory(const std::string& path) {
   struct stat info {};
   return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
@@ -78,6 +80,13 @@ std::optional<Golden> findNumerics(const std::string& root, const std::string& s
   return std::nullopt;
 }
 
+std::vector<std::string> numericsFiles(const std::string& root, const std::string& scenario) {
+  const std::string folder = joinPath(joinPath(root, scenario), "numerics");
+  std::vector<std::string> files;
+  for (const std::string& name : classesIn(folder)) files.push_back(joinPath(folder, name + ".json"));
+  return files;
+}
+
 std::optional<Golden> findPerformance(const std::string& root, const std::string& scenario,
                                       const PerformanceClass& key) {
   const std::string path = performancePath(root, scenario, key);
@@ -85,11 +94,14 @@ std::optional<Golden> findPerformance(const std::string& root, const std::string
   return loadChecked(path, scenario, key.name(), false);
 }
 
+void requireComplete(const Record& run) {
+  if (!run.steps.empty() && run.gradients.size() == run.steps.size()) return;
+  throwBadInput(run.origin, "the run is not complete: a golden needs every step's metrics and gradient digests",
+                "run the scenario to its end first");
+}
+
 BlessResult previewBless(const Record& run, const std::string& root, const std::string& scenario) {
-  if (run.steps.empty() || run.gradients.size() != run.steps.size()) {
-    throwBadInput(run.origin, "the run is not complete: a golden needs every step's metrics and gradient digests",
-                  "run the scenario to its end first");
-  }
+  requireComplete(run);
   BlessResult result;
   result.numericsFile = numericsPath(root, scenario, run.numericsClass);
   if (run.performanceClass && !run.samples.empty()) {
@@ -102,19 +114,27 @@ BlessResult previewBless(const Record& run, const std::string& root, const std::
 }
 
 BlessResult bless(const Record& run, const std::string& root, const std::string& scenario, const Provenance& provenance,
-                  const RunRates& runRates) {
+                  const AcrossMeans& means, const RunRates& runRates) {
   if (provenance.reason.find_first_not_of(" \t\n") == std::string::npos) {
     throwBadInput("--reason", "a golden needs a reason", "say in a sentence why these numbers are right");
   }
   BlessResult result = previewBless(run, root, scenario);
-  Golden golden{run, provenance, runRates};
+  Golden golden{run, provenance};
   golden.record.scenario = scenario;
-  makeDirectories(parentOf(result.numericsFile));
-  writeFileAtomically(result.numericsFile, numericsText(golden));
-  if (!result.performanceFile.empty()) {
-    makeDirectories(parentOf(result.performanceFile));
-    writeFileAtomically(result.performanceFile, performanceText(golden));
-  }
+  golden.arithmetic = means.arithmetic;
+  golden.responses = means.responses;
+  golden.runRates = runRates;
+  golden.provenance.accepted = "everything";
+  GoldenFiles files;
+  const auto add = [&](const std::string& path, std::optional<Golden> old, const auto& textOf) {
+    Golden next = golden;
+    if (old) inheritHistory(next, *old);
+    files.add(path, textOf(next));
+  };
+  add(result.numericsFile, findNumerics(root, scenario, run.numericsClass), numericsText);
+  if (!result.performanceFile.empty())
+    add(result.performanceFile, findPerformance(root, scenario, *run.performanceClass), performanceText);
+  files.commit();
   return result;
 }
 
@@ -138,6 +158,33 @@ RunRates ratesOf(const Record& run, const std::vector<Record>& repeats) {
     add(repeat);
   }
   return rates;
+}
+
+void inheritHistory(Golden& next, const Golden& old) {
+  next.history = {historyLine(old.provenance)};
+  next.history.insert(next.history.end(), old.history.begin(), old.history.end());
+  if (next.history.size() > kMaxHistory) next.history.resize(kMaxHistory);
+  if (next.rules.empty()) next.rules = old.rules;
+  const bool sameTraining =
+      next.record.parameters == old.record.parameters && next.record.steps.size() == old.record.steps.size();
+  if (!sameTraining) return;
+  if (!next.arithmetic) next.arithmetic = old.arithmetic;
+  if (next.responses.empty()) next.responses = old.responses;
+}
+
+std::string historyLine(const Provenance& provenance) {
+  return provenance.date + " " + provenance.commit.substr(0, kShortCommit) + " " + provenance.reason;
+}
+
+void GoldenFiles::add(const std::string& path, const std::string& text) {
+  makeDirectories(parentOf(path));
+  files_.push_back(std::make_unique<AtomicFile>(path));
+  files_.back()->write(text);
+}
+
+void GoldenFiles::commit() {
+  for (const auto& file : files_) file->commit();
+  files_.clear();
 }
 
 Record loadRecord(const std::string& path) { return isDirectory(path) ? loadRun(path) : loadGolden(path).record; }

@@ -1,5 +1,6 @@
 #pragma once
-// The JSON form of goldens (redraft.golden/1), one line a value that a person would review.
+// The JSON form of goldens (redraft.golden/2): a line a value, and its whole key in that line, so that a diff and a
+// merge conflict can be read without what is around them. Goldens of version 1 are read too.
 
 #include <string>
 
@@ -9,5 +10,8 @@ namespace redraft::golden {
 
 std::string numericsText(const Golden& golden);
 std::string performanceText(const Golden& golden);
+
+/// `place` stands for the file in messages. Throws Error(kBadInput) with place, line and key on anything malformed.
+Golden parseGolden(const std::string& text, const std::string& place);
 
 }  // namespace redraft::golden

@@ -99,11 +99,11 @@ StoredAnswer compareStored(const StoredSide& a, const StoredSide& b, const std::
   answer.spread = std::sqrt(pooled.squares / pooled.degrees);
   const double runs = 1.0 / static_cast<double>(a.rates.size()) + 1.0 / static_cast<double>(b.rates.size());
   const double centre = meanOf(logsOf(a.rates)) - meanOf(logsOf(b.rates));  // of times, B over A
-  answer.half = studentQuantile(1 - error, pooled.degrees) * answer.spread * std::sqrt(runs);
+  answer.half = studentQuantile(error, pooled.degrees) * answer.spread * std::sqrt(runs);
   answer.time = RatioInterval{std::exp(centre), std::exp(centre - answer.half), std::exp(centre + answer.half)};
   if (neighbours.pairs > 0)
     answer.pairedHalf =
-        studentQuantile(1 - error, kFewestPairs - 1) * std::sqrt(neighbours.squares / neighbours.pairs / kFewestPairs);
+        studentQuantile(error, kFewestPairs - 1) * std::sqrt(neighbours.squares / neighbours.pairs / kFewestPairs);
   answer.verdict = verdictOf(*answer.time, margin);
   if (answer.verdict == ThroughputVerdict::kAmbiguous)
     answer.reason = "the interval does not decide: `redraft bench` runs both in turns";

@@ -1,13 +1,13 @@
 #pragma once
-// Student's t with a whole number of degrees of freedom. Boost.Math has it, in a package of 140 MB of headers; for
-// whole numbers it is a sum of a few terms (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+// Student's t distribution, as far as bounds need it.
 
 namespace redraft::golden {
 
-/// P(|T| ≤ t), t ≥ 0.
-double studentWithin(double t, int degrees);
+/// P(|T| > t) for `degrees` >= 1 of freedom and t >= 0: the finite sums of Abramowitz & Stegun 26.7.3 and 26.7.4. Exact
+/// to about 1e-14, absolutely.
+double studentTail(double t, int degrees);
 
-/// The t with P(|T| ≤ t) = `confidence`, in (0, 1).
-double studentQuantile(double confidence, int degrees);
+/// The t with P(|T| > t) = tail, for tail in [1e-12, 1).
+double studentQuantile(double tail, int degrees);
 
 }  // namespace redraft::golden

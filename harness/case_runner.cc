@@ -82,6 +82,19 @@ void gatherRecord(const std::string& folder, Evidence& evidence, Gathered& gathe
   }
 }
 
+/// With the golden of the nearest class that says how its numbers answer to rounding. False: nothing can be said, and
+/// goldenText says why where there is such a golden.
+bool compareWithOtherClass(const CasePlan& plan, const CaseOptions& options, Evidence& evidence, Gathered& gathered) {
+  if (!plan.arithmetic) return false;
+  const auto golden = golden::findNearestClass(options.goldens, plan.golden, gathered.record->numericsClass);
+  if (!golden) return false;
+  const golden::AcrossComparison across = golden::compareAcross(*golden, *gathered.record, *plan.arithmetic);
+  gathered.goldenText = plan.golden + " (" + golden->record.numericsClass.name() + "): " + golden::summaryOf(across);
+  if (across.outcome == golden::Outcome::kIncomparable) return false;
+  evidence.across = across;
+  return true;
+}
+
 void compareWithGolden(const CasePlan& plan, const CaseOptions& options, Evidence& evidence, Gathered& gathered) {
   // A run that was cut short is short of steps: that is no second finding beside its cause.
   if (plan.golden.empty() || !gathered.record || !completed(evidence.seen)) return;
@@ -97,10 +110,11 @@ void compareWithGolden(const CasePlan& plan, const CaseOptions& options, Evidenc
       evidence.comparison = golden::compareNumerics(golden->record, *gathered.record);
       gathered.goldenText = plan.golden + " (" + gathered.record->numericsClass.name() + "): " +
                             (evidence.comparison->outcome == golden::Outcome::kEqual ? "equal bit for bit" : "differs");
-    } else {
+    } else if (!compareWithOtherClass(plan, options, evidence, gathered)) {
       gathered.goldenProblem = "no golden of " + plan.golden + " for the class " +
                                gathered.record->numericsClass.name() +
-                               (others.empty() ? "" : "; there are " + join(others, ", ")) + bless;
+                               (others.empty() ? "" : "; there are " + join(others, ", ")) +
+                               (gathered.goldenText.empty() ? "" : "; " + gathered.goldenText) + bless;
     }
     if (gathered.record->performanceClass)
       if (const auto perf = golden::findPerformance(options.goldens, plan.golden, *gathered.record->performanceClass))
@@ -261,11 +275,11 @@ reports::CaseResult runCase(const CasePlan& plan, const std::string& folder, con
   }
 }
 
-golden::EnvironmentReport thisEnvironment(int threads) {
+golden::EnvironmentReport thisEnvironment(const Pinning& pinning) {
   golden::EnvironmentReport report;
   report.version = versionText();
   report.commit = commitText();
-  report.variables = pinnedEnvironment(threads);
+  report.variables = pinnedEnvironment(pinning);
   report.performanceClass["cpu"] = field("/proc/cpuinfo", "model name");
   report.performanceClass["cores"] = std::to_string(::sysconf(_SC_NPROCESSORS_ONLN));
   const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGE_SIZE);

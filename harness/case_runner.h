@@ -30,6 +30,6 @@ reports::CaseResult assessCase(const CasePlan& plan, const std::string& folder, 
 reports::CaseResult plannedResult(const CasePlan& plan, const std::string& folder);
 
 /// The environment of a run on this machine; `variables` are the pinned ones.
-golden::EnvironmentReport thisEnvironment(int threads);
+golden::EnvironmentReport thisEnvironment(const Pinning& pinning);
 
 }  // namespace redraft::harness

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "devices/topology.h"
+#include "golden/across.h"
 #include "golden/compare.h"
 #include "golden/run_files.h"
 #include "harness/run_trace.h"
@@ -20,6 +21,7 @@ struct Evidence {
   devices::Topology topology;  // in terms of the devices that events name
   std::optional<golden::MemoryReport> memory;
   std::optional<golden::NumericsComparison> comparison;  // with the golden, where there is one
+  std::optional<golden::AcrossComparison> across;        // with one of another class, where there is none of its own
   RunTrace trace;                                        // what it shows, held to the contract
   std::vector<std::string> logTail;                      // last lines of runner.log
   std::vector<RunnerStack> stacks;                       // in it

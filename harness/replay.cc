@@ -54,7 +54,7 @@ ReplayResult compareReplay(std::optional<reports::CaseResult> before, reports::C
 ReplayResult replayRun(const CasePlan& plan, const std::string& recorded, const std::string& out, CaseOptions options) {
   std::optional<reports::CaseResult> before;
   if (fileExists(joinPath(recorded, kResultFile))) before = loadCaseResult(recorded);
-  options.environment = thisEnvironment(plan.threads);
+  options.environment = thisEnvironment(plan.pinning);
   SuiteRecord record(plannedSuite({plan}, makeSuiteFolder(out, "-replay")), {});
   const std::string folder = record.result().cases.front().runFolder;
   record.started(0);

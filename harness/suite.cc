@@ -50,7 +50,7 @@ class Workers {
     record_.started(index);
     display_.started(index);
     CaseOptions options = options_.cases;
-    options.environment = thisEnvironment(plan.threads);
+    options.environment = thisEnvironment(plan.pinning);
     options.scalingBase = figuresOf(plan.scalingOf);
     options.supervisor.onProgress = [&](const RunProgress& progress) { display_.progressed(index, progress); };
     const std::string folder = record_.result().cases[index].runFolder;

@@ -176,7 +176,7 @@ class Supervision {
     command.arguments = options_.wrapper;
     for (const std::string& each : {options_.runner, std::string("run"), folder}) command.arguments.push_back(each);
     command.arguments.insert(command.arguments.end(), options_.options.begin(), options_.options.end());
-    command.environment = pinnedEnvironment(plan_.threads);
+    command.environment = pinnedEnvironment(plan_.pinning);
     // With one process too: this program may itself have been started by a launcher, whose variables are not meant.
     for (const auto& [name, value] : launchVariables(rank, plan_.processes, meeting != nullptr ? meeting->port() : 0))
       command.environment[name] = value;

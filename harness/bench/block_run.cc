@@ -75,7 +75,7 @@ void readBlock(const std::string& folder, const CasePlan& plan, BlockRun& run) {
 
 BlockRun runBlock(const CasePlan& plan, const std::string& folder, const BlockOptions& options, ClockSampler& clocks) {
   BlockRun run;
-  prepareRunFolder(folder, plan, thisEnvironment(plan.threads));
+  prepareRunFolder(folder, plan, thisEnvironment(plan.pinning));
   const Observation seen = superviseBlock(plan, folder, options, clocks);
   run.block.wallSeconds = seen.seconds;
   run.interrupted = seen.stop == Stop::kInterrupted;

@@ -4,7 +4,24 @@
 
 namespace redraft::harness {
 
+namespace {
+
+Findings beyondBounds(const golden::AcrossComparison& across) {
+  if (across.outcome != golden::Outcome::kDifferent) return {};
+  reports::Finding finding;
+  finding.id = "numerics/beyond-bound";
+  finding.step = across.firstBeyond.value_or(-1);
+  finding.title = "the numbers leave what rounding in another class explains at step " + std::to_string(finding.step);
+  for (const std::string& line : split(golden::describe(across), '\n'))
+    if (!line.empty()) finding.details.push_back(line);
+  finding.signature = signature(finding, "difference", 0);
+  return {finding};
+}
+
+}  // namespace
+
 Findings detectGoldenMismatch(const Evidence& evidence, const Findings&) {
+  if (evidence.across) return beyondBounds(*evidence.across);
   if (!evidence.comparison || evidence.comparison->outcome != golden::Outcome::kDifferent) return {};
   reports::Finding finding;
   finding.id = "numerics/golden-mismatch";

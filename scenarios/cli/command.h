@@ -38,6 +38,7 @@ std::unique_ptr<Command> makeBenchCommand();
 std::unique_ptr<Command> makeBlessCommand();
 std::unique_ptr<Command> makeAuditCommand();
 std::unique_ptr<Command> makeAttributeCommand();
+std::unique_ptr<Command> makeDriftCommand();
 std::unique_ptr<Command> makeBisectCommand();
 std::unique_ptr<Command> makeBisectStepCommand();
 std::unique_ptr<Command> makeDoctorCommand();

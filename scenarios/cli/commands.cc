@@ -6,7 +6,7 @@ std::vector<std::unique_ptr<Command>> allCommands() {
   std::vector<std::unique_ptr<Command>> commands;
   for (const auto make : {makeListCommand, makeShowCommand, makeRunCommand, makeReportCommand, makeReplayCommand,
                           makeCompareCommand, makeBenchCommand, makeBlessCommand, makeAuditCommand, makeAttributeCommand,
-                          makeBisectCommand, makeBisectStepCommand, makeDoctorCommand})
+                          makeDriftCommand, makeBisectCommand, makeBisectStepCommand, makeDoctorCommand})
     commands.push_back(make());
   return commands;
 }

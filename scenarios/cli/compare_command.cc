@@ -10,6 +10,7 @@
 #include "reports/result.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common.h"
+#include "scenarios/cli/compare_classes.h"
 #include "scenarios/cli/run_traces.h"
 
 namespace redraft::scenarios {
@@ -75,6 +76,7 @@ class CompareCommand : public Command {
         ->check(CLI::Range(0.01, 50.0))
         ->capture_default_str();
     places_.declareGoldens(app);
+    places_.declareScenarios(app);
   }
 
   int run() override {
@@ -89,6 +91,8 @@ class CompareCommand : public Command {
  private:
   int compareRecords() const {
     const golden::Record a = golden::loadRecord(a_), b = golden::loadRecord(b_);
+    if (!a.steps.empty() && !b.steps.empty() && !(a.numericsClass == b.numericsClass))
+      if (const auto across = compareClasses(a_, b_, places_)) return reportClasses(*across);
     const golden::NumericsComparison numbers = golden::compareNumerics(a, b);
     const golden::StoredAnswer throughput = judge(a.scenario, sideOf(a_), sideOf(b_));
     printOut(golden::describe(numbers) + "\n" + golden::describe(golden::compareThroughput(a, b)) +
@@ -112,6 +116,11 @@ class CompareCommand : public Command {
                             : golden::findPerformance(root, scenario, *a.performanceClass);
     if (golden && golden->runRates.contains("all")) recorded.push_back(golden->runRates.at("all"));
     return golden::compareStored(a, b, recorded, marginPercent_ / 100, kError);
+  }
+
+  static int reportClasses(const golden::AcrossComparison& across) {
+    printOut(golden::describe(across));
+    return across.outcome == golden::Outcome::kEqual ? kExitAsExpected : kExitUnexpected;
   }
 
   /// Of the first step alone is a bound known: from the second on the parameters differ too.

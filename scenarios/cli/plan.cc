@@ -8,6 +8,7 @@
 #include "base/record.h"
 #include "base/text.h"
 #include "harness/run_folder.h"
+#include "scenarios/cli/arithmetic.h"
 #include "scenarios/spec/scenario_contract.h"
 #include "scenarios/spec/scenario_file.h"
 
@@ -24,7 +25,7 @@ harness::CasePlan planOfRelocated(const Scenario& scenario) {
   plan.token = freeScheduleToken(scenario);
   plan.topology = scenario.topology.resolve();
   plan.contract = contractOf(scenario, scenario.name + ": /contract");
-  plan.threads = scenario.threads;
+  plan.pinning = {scenario.threads, scenario.isa};
   plan.steps = scenario.training.steps;
   plan.hangSeconds = scenario.limits.hangSeconds;
   plan.seconds = scenario.limits.seconds;
@@ -41,23 +42,33 @@ bool selects(const std::string& filter, const std::string& name) { return filter
 }  // namespace
 
 harness::CasePlan planOf(Scenario scenario) {
+  const auto arithmetic = arithmeticOf(scenario, "");
   const std::vector<DataLink> links = relocateData(scenario);
   harness::CasePlan plan = planOfRelocated(scenario);
+  plan.arithmetic = arithmetic;
   for (const DataLink& link : links) plan.links.push_back({link.source, link.destination});
   return plan;
 }
 
-harness::CasePlan planOfRun(const std::string& folder) {
+Scenario scenarioOfRun(const std::string& folder) {
   const std::string path = joinPath(folder, harness::kScenarioFile);
   if (!fileExists(path))
     throwBadInput(folder, std::string("not a run folder: it holds no ") + harness::kScenarioFile,
                   "name the folder of one case, as the report does");
-  const Scenario scenario = loadResolvedScenario(path);
-  harness::CasePlan plan = planOfRelocated(scenario);
+  Scenario scenario = loadResolvedScenario(path);
   const std::string recorded = readFile(joinPath(folder, harness::kTokenFile), kMaxTokenBytes);
-  if (recorded != plan.token + "\n")
+  const std::string token = freeScheduleToken(scenario);
+  if (recorded != token + "\n")
     throwBadInput(joinPath(folder, harness::kTokenFile), "the token does not fit the scenario beside it",
-                  "one of the two was edited: expected " + plan.token);
+                  "one of the two was edited: expected " + token);
+  return scenario;
+}
+
+harness::CasePlan planOfRun(const std::string& folder) { return planFrom(scenarioOfRun(folder), folder); }
+
+harness::CasePlan planFrom(const Scenario& scenario, const std::string& folder) {
+  harness::CasePlan plan = planOfRelocated(scenario);
+  plan.arithmetic = arithmeticOf(scenario, folder);
   for (const std::string& data : {scenario.data.path, scenario.target.checkpoint})
     if (!data.empty()) plan.links.push_back({joinPath(folder, data), data});
   return plan;
@@ -106,6 +117,13 @@ void shareOut(int processes, std::vector<Scenario>& scenarios) {
     checkScenario(scenario, [&](const std::string& key) {
       return "--processes " + std::to_string(processes) + ": " + scenario.name + ": " + key;
     });
+  }
+}
+
+void pinTo(const std::string& isa, std::optional<int> threads, std::vector<Scenario>& scenarios) {
+  for (Scenario& scenario : scenarios) {
+    if (!isa.empty()) scenario.isa = isa;
+    if (threads) scenario.threads = *threads;
   }
 }
 

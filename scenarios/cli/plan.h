@@ -2,6 +2,7 @@
 // From scenarios to what the harness runs.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,11 @@ harness::CasePlan planOf(Scenario scenario);
 /// does not fit its scenario.
 harness::CasePlan planOfRun(const std::string& folder);
 
+/// The scenario of a recorded run, with the same errors; and the plan of it, or of a change of it, over the data that
+/// lies in the folder.
+Scenario scenarioOfRun(const std::string& folder);
+harness::CasePlan planFrom(const Scenario& scenario, const std::string& folder);
+
 /// The scenarios that a filter selects: a whole name, or a glob where '*' crosses '/'. An empty list of filters selects
 /// the suite. Throws Error(kBadInput) when a filter selects nothing.
 std::vector<Scenario> selectScenarios(const std::vector<StoredScenario>& all, const std::vector<std::string>& filters);
@@ -29,6 +35,9 @@ void moveTo(const std::string& backend, std::vector<Scenario>& scenarios);
 
 /// The same scenarios with as many processes. Throws Error(kBadInput) naming one that cannot be shared out so.
 void shareOut(int processes, std::vector<Scenario>& scenarios);
+
+/// The same scenarios in another environment: instruction set ("": as they say) and intra-op threads.
+void pinTo(const std::string& isa, std::optional<int> threads, std::vector<Scenario>& scenarios);
 
 /// Those of `scenarios` that a token is for, with its seed. Throws Error(kBadInput) when there are none.
 std::vector<Scenario> applyToken(const std::vector<Scenario>& scenarios, const std::string& token);

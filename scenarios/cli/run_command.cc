@@ -10,6 +10,7 @@
 #include "harness/interrupt.h"
 #include "harness/suite.h"
 #include "reports/printers.h"
+#include "scenarios/cli/bless_runs.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common.h"
 #include "scenarios/cli/pages.h"
@@ -26,8 +27,10 @@ struct RunOptions {
   int jobs = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, 8u));
   std::string shard = "1/1";
   std::string token;
-  std::string backend;   // "": each scenario's own
-  std::string topology;  // file that lays the scenarios out; "": as each says
+  std::string isa;             // "": each scenario's own
+  std::optional<int> threads;  // absent: each scenario's own
+  std::string backend;         // "": each scenario's own
+  std::string topology;        // file that lays the scenarios out; "": as each says
   std::string out = "runs";
   std::vector<std::string> formats;  // NAME or NAME=FILE
   std::string junit, markdown, html;
@@ -64,6 +67,10 @@ class RunCommand : public Command {
     app.add_option("--topology", options_.topology,
                    "lay the selection's devices out as FILE says (scenarios/topologies/)")
         ->type_name("FILE");
+    app.add_option("--isa", options_.isa,
+                   "run the selection with these instructions in LibTorch (default: each scenario's own)")
+        ->check(CLI::IsMember({"avx2", "default", "avx512"}));
+    app.add_option("--threads", options_.threads, "likewise with so many intra-op threads")->check(CLI::Range(1, 256));
     app.add_flag("!--no-capture", options_.capture, "on cuda: do not capture what the devices do (no trace/)");
     app.add_option("--out", options_.out, "where run folders go")->type_name("DIR")->capture_default_str();
     declareReports(app);
@@ -82,8 +89,10 @@ class RunCommand : public Command {
     const harness::Shard shard = harness::parseShard(options_.shard);
     const std::vector<StoredScenario> all = places_.loadScenarios();
     std::vector<Scenario> selected = selectScenarios(all, options_.filters);
+    refuseOrphans(places_, all, selected);
     if (!options_.backend.empty()) moveTo(options_.backend, selected);
     if (!options_.topology.empty()) layOut(loadLayout(options_.topology), selected);
+    pinTo(options_.isa, options_.threads, selected);
     if (!options_.token.empty()) selected = applyToken(selected, options_.token);
     if (options_.processes) shareOut(*options_.processes, selected);
     std::vector<harness::CasePlan> plans;

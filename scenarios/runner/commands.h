@@ -6,15 +6,17 @@
 #include <functional>
 #include <memory>
 
+#include "base/pinned_environment.h"
+
 namespace redraft::scenarios {
 
 /// Set by the subcommand that the command line chose; run after parsing.
 using Action = std::function<int()>;
 
-/// Which thread count the environment is pinned for; known before the action runs.
+/// What the environment is pinned for; known before the action runs.
 struct Chosen {
   Action action;
-  int threads = 1;
+  Pinning pinning;
 };
 
 void addRunCommand(CLI::App& app, Chosen& chosen);

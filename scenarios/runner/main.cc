@@ -27,7 +27,7 @@ int exitCode(redraft::ErrorKind kind) {
 
 int runAction(const redraft::scenarios::Chosen& chosen, char** argv) {
   try {
-    redraft::restartPinned(argv, chosen.threads);
+    redraft::restartPinned(argv, chosen.pinning);
     return chosen.action();
   } catch (const redraft::Unsupported& error) {
     redraft::log(redraft::LogLevel::kError, error.what());

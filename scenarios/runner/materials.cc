@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "model/checkpoint.h"
+#include "model/perturb.h"
 #include "model/pipeline/micro_batch_plan.h"
 #include "model/pipeline/pretrain.h"
 
@@ -40,6 +41,13 @@ void loadDrafter(const Scenario& scenario, model::PipelineModels& models) {
   models.drafter = model::randomParameters(model::drafterParameters(models.drafterConfig), scenario.seed,
                                            model::initialDeviation(models.drafterConfig));
   model::checkPair(models.targetConfig, models.drafterConfig, scenario.name + ": drafter");
+}
+
+void perturb(const PerturbationSpec& perturbation, model::PipelineModels& models) {
+  const at::ScalarType unit = perturbation.unit == "bfloat16" ? at::kBFloat16 : at::kFloat;
+  constexpr std::uint64_t kTarget = 0, kDrafter = 1;
+  models.target = model::movedByOneUlp(models.target, perturbation.seed, kTarget, unit);
+  models.drafter = model::movedByOneUlp(models.drafter, perturbation.seed, kDrafter, unit);
 }
 
 /// The prompts are the last samples of the data, which are then not trained on.
@@ -141,6 +149,7 @@ Materials loadMaterials(const Scenario& scenario, const std::string& folder, con
   if (scenario.target.source == "table") materials.models.source = model::FeatureSource::kTable;
   loadTarget(scenario, folder, materials.models);
   loadDrafter(scenario, materials.models);
+  if (scenario.perturbation) perturb(*scenario.perturbation, materials.models);
   materials.samples = loadSamples(scenario, folder, materials.models.targetConfig.vocabSize);
   materials.options = pipelineOptions(scenario, folder, backend);
   // Throws when a role is missing or a drafter would get nothing.

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "base/unsupported.h"
 #include "model/kernels/gpu_ops.h"
 #include "model/kernels/ops.h"
 
@@ -30,6 +31,11 @@ std::string eachOf(const std::vector<GpuModel>& gpus, Text text) {
 }
 
 }  // namespace
+
+void requireInstructions(const std::string& isa) {
+  if (isa != "avx512" || __builtin_cpu_supports("avx512f") != 0) return;
+  throw Unsupported("needs a processor with AVX-512: the scenario says \"isa\": \"avx512\"");
+}
 
 void settleNumerics(int threads) {
   at::globalContext().setDeterministicAlgorithms(true, false);

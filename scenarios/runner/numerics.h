@@ -9,6 +9,9 @@ namespace redraft::scenarios {
 
 using ClassFields = std::map<std::string, std::string>;
 
+/// Throws Unsupported where this processor lacks the instructions: LibTorch takes the variable's word for it.
+void requireInstructions(const std::string& isa);
+
 /// Deterministic algorithms, filled memory, and the thread count. Before the first tensor.
 void settleNumerics(int threads);
 /// For GPUs, beside that: full float32 products, whole sums in bfloat16 ones, no filled memory (a kernel an

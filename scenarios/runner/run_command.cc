@@ -21,10 +21,10 @@ void addRunCommand(CLI::App& app, Chosen& chosen) {
   command->add_flag("--resume", options->resume, "go on from the folder's newest whole checkpoint");
   command->add_flag("!--no-capture", options->capture, "leave no trace of CUDA devices: CUPTI is not opened");
   command->callback([options, &chosen] {
-    // Read here, because the number of threads is part of the pinned environment.
+    // Read here, because threads and instruction set are part of the pinned environment.
     auto scenario =
         std::make_shared<Scenario>(loadResolvedScenario(joinPath(options->folder, "scenario.resolved.json")));
-    chosen.threads = scenario->threads;
+    chosen.pinning = {scenario->threads, scenario->isa};
     options->launch = thisLaunchEnvironment();
     chosen.action = [options, scenario] {
       // Now, while there is one thread.

@@ -172,6 +172,7 @@ class Session {
 }  // namespace
 
 int runScenario(const Scenario& scenario, const RunOptions& options) {
+  requireInstructions(scenario.isa);
   settleNumerics(scenario.threads);
   const std::string token = readToken(scenario, options.folder);
   if (!options.launch.alone() && scenario.workload != "training")

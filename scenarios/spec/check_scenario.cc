@@ -72,6 +72,8 @@ class Checker {
     const int processes = scenario_.processes;
     require(!scenario_.topology.greenContexts || trains(), "/topology/green_contexts",
             "a " + scenario_.workload + " run makes contexts of its own", "take it away");
+    require(!scenario_.perturbation || trains(), "/perturbation",
+            "a " + scenario_.workload + " run has no parameters to move", "take it away");
     require(processes == 1 || trains(), "/processes", "a " + scenario_.workload + " run is not shared out", "write 1");
     for (const char* role : {"target", "drafter"}) {
       if (processes == 1) break;

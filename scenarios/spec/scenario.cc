@@ -78,6 +78,7 @@ std::string configurationHash(const Scenario& scenario) {
     json.erase(key);
   // Tokens of before there was the key stay what they were.
   if (!scenario.topology.greenContexts) json["topology"].erase("green_contexts");
+  if (scenario.isa == Scenario().isa) json.erase("isa");
   return hashText(json.dump());
 }
 

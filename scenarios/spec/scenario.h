@@ -75,6 +75,12 @@ struct KernelCacheSpec {
   bool compiled = true;         // false: the dense reference attention
 };
 
+/// Parameters moved by one unit in the last place before the first step, to see how the run answers.
+struct PerturbationSpec {
+  std::uint64_t seed = 1;        // of the signs
+  std::string unit = "float32";  // whose last place: "float32", "bfloat16"
+};
+
 struct FaultSpec {
   std::string name;
   Json parameters = Json::object();  // every key of `fault` but `name`
@@ -98,7 +104,8 @@ struct Scenario {
   TopologySpec topology;
   std::string strict = "raw-launch";  // "raw-launch", "all-ops"
   int threads = 1;
-  int processes = 1;  // that share out the drafters and targets
+  std::string isa = "avx2";  // that LibTorch and its libraries may use: "avx2", "default", "avx512"
+  int processes = 1;         // that share out the drafters and targets
   std::uint64_t seed = 0;
   TargetSpec target;
   Json drafter;  // the field's config.json of the drafter, with dflash_config
@@ -106,6 +113,7 @@ struct Scenario {
   TrainingSpec training;
   std::optional<EvaluateSpec> evaluate;
   KernelCacheSpec kernelCache;
+  std::optional<PerturbationSpec> perturbation;
   std::optional<FaultSpec> fault;
   Json contract;  // what it changes of its topology's affinity contract (scenario_contract.h); null: nothing
   ExpectSpec expect;

@@ -74,6 +74,12 @@ void visitFields(Visitor& visit, EvaluateSpec& evaluate) {
 }
 
 template <class Visitor>
+void visitFields(Visitor& visit, PerturbationSpec& perturbation) {
+  visit.integer("seed", perturbation.seed, 0, std::numeric_limits<std::int64_t>::max(), "of the signs");
+  visit.choice("unit", perturbation.unit, {"float32", "bfloat16"}, "whose last place every parameter is moved by");
+}
+
+template <class Visitor>
 void visitFields(Visitor& visit, KernelCacheSpec& cache) {
   visit.choice("key", cache.key, {"device", "context"}, "what a loaded kernel is kept under");
   visit.choice("load", cache.load, {"module", "library"}, "how compiled code is loaded");
@@ -101,6 +107,8 @@ void visitFields(Visitor& visit, Scenario& scenario) {
   visit.object("topology", scenario.topology, "devices, roles and what may be copied where");
   visit.choice("strict", scenario.strict, {"raw-launch", "all-ops"}, "what the simulated driver refuses");
   visit.integer("threads", scenario.threads, 1, 256, "intra-op threads; part of the numerics class");
+  visit.choice("isa", scenario.isa, {"avx2", "default", "avx512"},
+               "instruction set that LibTorch and its libraries may use; part of the numerics class");
   visit.integer("processes", scenario.processes, 1, kMaxProcesses,
                 "processes that share out the drafters and targets; the numbers do not depend on it");
   visit.integer("seed", scenario.seed, 0, std::numeric_limits<std::int64_t>::max(), "of every random number");
@@ -110,6 +118,8 @@ void visitFields(Visitor& visit, Scenario& scenario) {
   visit.object("training", scenario.training, "the optimisation");
   visit.optionalObject("evaluate", scenario.evaluate, "speculative generation after training; absent: none");
   visit.object("kernel_cache", scenario.kernelCache, "cache of compiled attention kernels");
+  visit.optionalObject("perturbation", scenario.perturbation,
+                       "parameters moved by one unit in the last place; absent: none");
   visit.fault("fault", scenario.fault, "injected fault: its name and its parameters; absent: none");
   visit.json("contract", scenario.contract, "what the audit of the trace allows beyond or short of the topology");
   visit.object("expect", scenario.expect, "verdict and finding that make the case as expected");

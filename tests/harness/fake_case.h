@@ -63,7 +63,7 @@ inline reports::CaseResult runFake(const TemporaryFolder& folder, const CasePlan
                                    const std::string& run = "run") {
   CaseOptions options;
   options.supervisor = fakeSupervisor();
-  options.environment = thisEnvironment(1);
+  options.environment = thisEnvironment({});
   options.goldens = goldens;
   return runCase(plan, joinPath(folder.path(), run), options);
 }

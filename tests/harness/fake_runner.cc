@@ -26,6 +26,12 @@
 namespace redraft::harness {
 namespace {
 
+/// What it was started with stands for what it would compute with.
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "unset" : value;
+}
+
 class FakeRun {
  public:
   explicit FakeRun(const std::string& folder)
@@ -145,7 +151,11 @@ class FakeRun {
     LineWriter lines(joinPath(folder_, kMetricsFile));
     lines.append(oneLine(Json{{"schema", schema.empty() ? "redraft.metrics/1" : schema},
                               {"scenario", document_.root().value("name", "fake")},
-                              {"numerics_class", {{"isa", "avx2"}, {"libtorch", "none"}, {"device", "fake"}}}}));
+                              {"numerics_class",
+                               {{"isa", variable("ATEN_CPU_CAPABILITY")},
+                                {"threads", variable("OMP_NUM_THREADS")},
+                                {"libtorch", "none"},
+                                {"device", "fake"}}}}));
     for (int step = 0; step < steps_; ++step) {
       Json line = {{"step", step}};
       for (const char* name : {"loss", "accuracy", "prefix_acceptance", "grad_norm", "learning_rate"})

@@ -26,8 +26,9 @@ inline const std::string kFakeRunner = std::string(kBinaryFolder) + "/tests/fake
 
 class Program {
  public:
-  /// Output goes to FOLDER/out and FOLDER/err.
-  Program(const std::string& folder, std::vector<std::string> arguments) : folder_(folder) {
+  /// Output goes to FOLDER/out and FOLDER/err. `input` is a file that it reads from; "": nothing.
+  Program(const std::string& folder, std::vector<std::string> arguments, const std::string& input = "")
+      : folder_(folder) {
     arguments.insert(arguments.begin(), kRedraft);
     std::vector<char*> argv;
     for (std::string& each : arguments) argv.push_back(each.data());
@@ -35,6 +36,8 @@ class Program {
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
     constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC;
+    ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input.empty() ? "/dev/null" : input.c_str(), O_RDONLY,
+                                       0);
     ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, (folder + "/out").c_str(), kFlags, 0644);
     ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, (folder + "/err").c_str(), kFlags, 0644);
     const int failed = ::posix_spawn(&pid_, kRedraft.c_str(), &actions, nullptr, argv.data(), environ);
@@ -77,8 +80,9 @@ struct Outcome {
   std::string out, err;
 };
 
-inline Outcome runRedraft(const std::string& folder, const std::vector<std::string>& arguments) {
-  Program program(folder, arguments);
+inline Outcome runRedraft(const std::string& folder, const std::vector<std::string>& arguments,
+                          const std::string& input = "") {
+  Program program(folder, arguments, input);
   const int code = program.wait();
   return {code, program.out(), program.err()};
 }

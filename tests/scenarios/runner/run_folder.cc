@@ -43,7 +43,7 @@ pid_t RunFolder::start(const std::vector<std::string>& more, const std::function
     const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
     ::dup2(out, STDOUT_FILENO);
     ::dup2(out, STDERR_FILENO);
-    for (const auto& [name, value] : pinnedEnvironment(1)) ::setenv(name.c_str(), value.c_str(), 1);
+    for (const auto& [name, value] : pinnedEnvironment()) ::setenv(name.c_str(), value.c_str(), 1);
     if (inChild) inChild();
     ::execv(arguments[0], arguments.data());
     ::_exit(127);

@@ -1,0 +1,183 @@
+#include "scenarios/cli/drift_cells.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/pinned_environment.h"
+#include "base/record.h"
+#include "base/text.h"
+#include "golden/run_files.h"
+#include "harness/bisect/command.h"
+#include "harness/run_folder.h"
+#include "harness/suite_folder.h"
+
+namespace redraft::scenarios {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxReport = 64u << 20;
+
+const std::pair<const char*, const char*> kCapabilities[] = {  // --isa, and what LibTorch calls it
+    {"avx2", "AVX2"},
+    {"default", "DEFAULT"},
+    {"avx512", "AVX512"}};
+
+std::string programOf(const std::string& build) {
+  for (const char* inside : {"", "bin/redraft", "build/bin/redraft"}) {
+    const fs::path path = *inside == '\0' ? fs::path(build) : fs::path(build) / inside;
+    if (fs::is_regular_file(path)) return fs::absolute(path).string();
+  }
+  return "";
+}
+
+/// Of a run's environment.json.
+DriftEnvironment storedEnvironment(const std::string& path) {
+  const std::string file = fs::is_directory(path) ? joinPath(path, harness::kEnvironmentFile) : path;
+  const JsonDocument document = JsonDocument::load(file, JsonDocument::Comments::kRefuse);
+  const auto report = recordFromJson<golden::EnvironmentReport>(document.root(), file);
+  const auto variable = [&](const char* name) {
+    const auto found = report.variables.find(name);
+    return found == report.variables.end() ? std::string() : found->second;
+  };
+  DriftEnvironment environment;
+  environment.name = path;
+  environment.isa = variable("ATEN_CPU_CAPABILITY");
+  environment.threads = variable("OMP_NUM_THREADS");
+  const auto known = [&](const auto& each) { return environment.isa == each.first; };
+  const bool number = !environment.threads.empty() && environment.threads.size() <= 3 &&
+                      environment.threads.find_first_not_of("0123456789") == std::string::npos;
+  if (std::none_of(std::begin(kCapabilities), std::end(kCapabilities), known) || !number)
+    throwBadInput(file, "does not say which instruction set and how many threads were pinned",
+                  "write isa=…,threads=… in its place");
+  for (const auto& [name, value] : pinnedEnvironment({std::stoi(environment.threads), environment.isa}))
+    if (variable(name.c_str()) != value)
+      environment.problem =
+          name + " was \"" + printable(variable(name.c_str())) + "\" there, and is pinned to \"" + value + "\" now";
+  return environment;
+}
+
+/// The last line that says anything.
+std::string lastWords(const std::string& output) {
+  const std::vector<std::string> lines = split(output, '\n');
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line)
+    if (line->find_first_not_of(" \t") != std::string::npos) return printable(*line);
+  return "";
+}
+
+std::vector<std::string> commandOf(const std::string& program, const DriftEnvironment& environment,
+                                   const std::string& out, const DriftPlan& plan) {
+  std::vector<std::string> command;
+  if (!environment.libtorch.empty())
+    command = {"/usr/bin/env", "LD_LIBRARY_PATH=" + joinPath(environment.libtorch, "lib")};
+  command.insert(command.end(), {program, "run"});
+  command.insert(command.end(), plan.run.begin(), plan.run.end());
+  if (!environment.isa.empty()) command.insert(command.end(), {"--isa", environment.isa});
+  if (!environment.threads.empty()) command.insert(command.end(), {"--threads", environment.threads});
+  command.insert(command.end(), {"--jobs", "1", "--out", out});
+  return command;
+}
+
+/// Is it in the environment that was asked for? What the class says counts, not what the build was told.
+std::string wrongEnvironment(const golden::NumericsClass& seen, const DriftEnvironment& environment) {
+  const auto field = [&](const char* name) {
+    const auto found = seen.fields.find(name);
+    return found == seen.fields.end() ? std::string("unknown") : found->second;
+  };
+  for (const auto& [isa, capability] : kCapabilities)
+    if (environment.isa == isa && field("isa") != capability && field("isa") != isa && field("device") != "cuda")
+      return "its instruction set was " + field("isa") + ", not " + capability;
+  if (!environment.threads.empty() && field("threads") != environment.threads && field("device") != "cuda")
+    return "it had " + field("threads") + " threads, not " + environment.threads;
+  return "";
+}
+
+/// The one case of a run's report; throws std::exception when there is none that ran to its end.
+golden::Record recordOf(const std::string& out, std::string& commit) {
+  const std::string latest = joinPath(out, "latest");
+  const Json report = Json::parse(readFile(joinPath(latest, "report.json"), kMaxReport));
+  commit = report.at("commit").get<std::string>();
+  if (report.at("cases").size() != 1)
+    throwBadInput(out, "it ran " + std::to_string(report["cases"].size()) + " cases", "name one scenario");
+  const Json& result = report["cases"][0];
+  const std::string verdict = result.at("verdict").get<std::string>(), name = result.at("name").get<std::string>();
+  golden::Record record;
+  try {
+    record = golden::loadRun(joinPath(latest, harness::caseFolderName(name)));
+  } catch (const Error& error) {
+    throwBadInput(name, "it is " + verdict + " and left no whole record: " + error.message());
+  }
+  const Json& findings = result.at("findings");
+  const bool numbers = std::all_of(findings.begin(), findings.end(), [](const Json& each) {
+    return each.at("id").get<std::string>().starts_with("numerics/");
+  });
+  const bool ran = verdict == "PASSED" || verdict == "INCOMPARABLE" || (verdict == "FAILED" && numbers);
+  if (!ran) throwBadInput(name, "it is " + verdict, "the scenario has to run clean");
+  return record;
+}
+
+}  // namespace
+
+DriftEnvironment readDriftEnvironment(const std::string& text) {
+  if (!text.empty() && fs::exists(text)) return storedEnvironment(text);
+  DriftEnvironment environment;
+  environment.name = text.empty() ? "the scenario's own environment" : text;
+  for (const std::string& part : text.empty() ? std::vector<std::string>() : split(text, ',')) {
+    const std::string key = part.substr(0, part.find('=')), value = part.substr(std::min(part.size(), key.size() + 1));
+    const auto known = [&](const auto& each) { return value == each.first; };
+    if (key == "isa" && std::any_of(std::begin(kCapabilities), std::end(kCapabilities), known))
+      environment.isa = value;
+    else if (key == "threads" && !value.empty() && value.find_first_not_of("0123456789") == std::string::npos)
+      environment.threads = value;
+    else if (key == "libtorch" && fs::is_directory(value))
+      environment.libtorch = fs::absolute(value).string();
+    else
+      throwBadInput("environment", "\"" + printable(part) + "\" is none, and no run's environment.json",
+                    "write isa=avx2|default|avx512, threads=N, libtorch=FOLDER, with commas between");
+  }
+  return environment;
+}
+
+golden::DriftCell runCell(const std::string& build, const DriftEnvironment& environment, const std::string& tag,
+                          const DriftPlan& plan) {
+  golden::DriftCell cell{build, environment.name, "", environment.problem, true, std::nullopt};
+  const std::string program = programOf(build);
+  if (program.empty()) cell.missing = "there is no program at " + build;
+  for (int i = 0; i < plan.repeats && cell.missing.empty(); ++i) {
+    const std::string out = joinPath(plan.out, tag + "-" + std::to_string(i + 1));
+    harness::CommandOptions options;
+    options.limit = std::chrono::seconds(static_cast<std::int64_t>(plan.seconds));
+    const harness::CommandResult ended = harness::runCommand(commandOf(program, environment, out, plan), options);
+    if (ended.interrupted) {
+      cell.missing = "interrupted";
+    } else if (!fileExists(joinPath(out, "latest/report.json"))) {
+      cell.missing = "it " + ended.text() + ": " + lastWords(ended.output);
+    } else {
+      try {
+        golden::Record record = recordOf(out, cell.commit);
+        cell.missing = wrongEnvironment(record.numericsClass, environment);
+        if (cell.record && golden::compareNumerics(*cell.record, record).outcome != golden::Outcome::kEqual)
+          cell.steady = false;
+        if (!cell.record) cell.record = std::move(record);
+      } catch (const std::exception& error) {
+        cell.missing = lastWords(error.what());
+      }
+    }
+  }
+  if (!cell.missing.empty()) cell.record.reset();
+  return cell;
+}
+
+golden::DriftCell storedCell(const std::string& path, const std::string& code, const DriftEnvironment& environment) {
+  golden::DriftCell cell{code, environment.name, "", "", true, std::nullopt};
+  golden::Record record = golden::loadRecord(path);
+  if (record.steps.empty()) throwBadInput(path, "holds no numbers", "name a run folder or a numerics golden");
+  cell.missing = wrongEnvironment(record.numericsClass, environment);
+  if (!cell.missing.empty()) cell.missing = path + ": " + cell.missing;
+  if (cell.missing.empty()) cell.record = std::move(record);
+  return cell;
+}
+
+}  // namespace redraft::scenarios
