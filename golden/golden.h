@@ -30,7 +30,7 @@ struct Golden {
   std::map<std::string, MetricRule> rules{};
   std::optional<Arithmetic> arithmetic{};  // nullopt, and no responses: it is compared within its class alone
   Responses responses{};
-  RunRates runRates{};  // performance: how far repeated runs are apart; empty: nobody recorded it
+  RunRates runRates{};                 // performance: how far repeated runs are apart; empty: nobody recorded it
   std::vector<std::string> history{};  // "DATE COMMIT REASON" of what was blessed before, newest first
 };
 

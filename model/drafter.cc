@@ -12,6 +12,7 @@
 #include "model/device_copy.h"
 #include "model/instrument.h"
 #include "model/kernels/ops.h"
+#include "model/module_scope.h"
 #include "model/role.h"
 #include "model/target.h"
 
@@ -41,6 +42,7 @@ at::Device maskDevice(at::Device tensorDevice) {
 DraftMasks makeDraftMasks(const DrafterConfig& config, const at::Tensor& anchors, const at::Tensor& keep,
                           std::int64_t context) {
   const PhaseScope phase(devices::Phase::kMaskBuild);
+  const ModuleScope module("mask");
   const at::Device device = maskDevice(anchors.device());
   const at::Tensor where = copyTo(anchors, device);
   const at::Tensor kept = copyTo(keep, device);
@@ -90,6 +92,7 @@ at::Tensor Drafter::projectContext(const at::Tensor& contextFeature) const {
 }
 
 KeyValue Drafter::contextKeyValue(std::int64_t layer, const at::Tensor& projected, const Rope& rope) const {
+  const ModuleScope module("layers", layer);
   return keyValueHeads(projected, layers_.at(static_cast<std::size_t>(layer)), config_, rope);
 }
 
@@ -98,6 +101,7 @@ at::Tensor Drafter::forward(const at::Tensor& noise, const std::vector<KeyValue>
   REDRAFT_CHECK(context.size() == layers_.size(), "one context a layer");
   at::Tensor x = noise;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const ModuleScope module("layers", static_cast<std::int64_t>(i));
     const at::Tensor normed = rmsNorm(x, layers_[i].inputNorm, config_.rmsNormEps);
     const at::Tensor query = queryHeads(normed, layers_[i], config_, rope);
     const KeyValue own = keyValueHeads(normed, layers_[i], config_, rope);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "model/kernels/ops.h"
+#include "model/module_scope.h"
 
 namespace redraft::model {
 
@@ -30,23 +31,37 @@ Rope Rope::forPositions(const at::Tensor& positions, const DecoderConfig& config
 }
 
 at::Tensor queryHeads(const at::Tensor& x, const LayerWeights& weights, const DecoderConfig& config, const Rope& rope) {
+  const ModuleScope module("self_attn");
   const at::Tensor heads = splitHeads(model::linear(x, weights.query), config.headDim);
   return applyRope(rmsNorm(heads, weights.queryNorm, config.rmsNormEps).transpose(1, 2), rope.cos, rope.sin);
 }
 
 KeyValue keyValueHeads(const at::Tensor& x, const LayerWeights& weights, const DecoderConfig& config,
                        const Rope& rope) {
+  const ModuleScope module("self_attn");
   const at::Tensor heads = splitHeads(model::linear(x, weights.key), config.headDim);
   return {applyRope(rmsNorm(heads, weights.keyNorm, config.rmsNormEps).transpose(1, 2), rope.cos, rope.sin),
           splitHeads(model::linear(x, weights.value), config.headDim).transpose(1, 2)};
 }
 
-at::Tensor attendAndFeedForward(const at::Tensor& x, const at::Tensor& query, const KeyValue& keyValue,
-                                const BlockMask& mask, const LayerWeights& weights, const DecoderConfig& config) {
+namespace {
+
+/// x + W_o softmax(q kᵀ / √d + mask) v.
+at::Tensor attend(const at::Tensor& x, const at::Tensor& query, const KeyValue& keyValue, const BlockMask& mask,
+                  const LayerWeights& weights, const DecoderConfig& config) {
+  const ModuleScope module("self_attn");
   const double scale = 1.0 / std::sqrt(static_cast<double>(config.headDim));
   const at::Tensor mixed = attention(query, keyValue.key, keyValue.value, mask, scale);
   const at::Tensor joined = mixed.transpose(1, 2).reshape({x.size(0), x.size(1), config.heads * config.headDim});
-  const at::Tensor attended = x + model::linear(joined, weights.output);
+  return x + model::linear(joined, weights.output);
+}
+
+}  // namespace
+
+at::Tensor attendAndFeedForward(const at::Tensor& x, const at::Tensor& query, const KeyValue& keyValue,
+                                const BlockMask& mask, const LayerWeights& weights, const DecoderConfig& config) {
+  const at::Tensor attended = attend(x, query, keyValue, mask, weights, config);
+  const ModuleScope module("mlp");
   const at::Tensor u = rmsNorm(attended, weights.postNorm, config.rmsNormEps);
   return attended + model::linear(siluMul(model::linear(u, weights.gate), model::linear(u, weights.up)), weights.down);
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "model/kernels/ops.h"
+#include "model/module_scope.h"
 #include "model/recompute.h"
 
 namespace redraft::model {
@@ -23,6 +24,7 @@ struct SlotResults {
 /// LM head and cross-entropy of some rows. hidden [R, H], labels and valid [R].
 std::vector<at::Tensor> scoreRows(const at::Tensor& hidden, const TargetHead& head, const at::Tensor& labels,
                                   const at::Tensor& valid) {
+  const ModuleScope module("loss");
   // Scratch on the current device, as a factory call without an index gives it.
   const at::Tensor ignored = at::zeros(labels.sizes(), labels.options().device(at::Device(labels.device().type())));
   auto [loss, argmax, probability] = crossEntropy(head.logits(hidden), at::where(valid, labels, ignored));
@@ -124,6 +126,7 @@ Objective evaluateObjective(const at::Tensor& hidden, const TargetHead& head, co
   const bool whole = options.chunkBlocks == 0;
   const SlotResults slots = whole ? scoreWhole(rows, head, labels, valid)
                                   : scoreByChunks(rows, head, labels, valid, options.chunkBlocks * plan.blockSize());
+  const ModuleScope module("loss");
   const at::Tensor weights = options.type == LossType::kDflash
                                  ? plan.weights
                                  : dpaceWeights(options.type, slots.labelProbability.view_as(plan.valid), plan.valid);

@@ -9,12 +9,19 @@
 #include "base/files.h"
 #include "model/checkpoint.h"
 #include "model/kernels/ops.h"
+#include "model/module_scope.h"
 
 namespace redraft::model {
 
-at::Tensor TargetHead::embed(const at::Tensor& ids) const { return at::embedding(embedding, ids); }
+at::Tensor TargetHead::embed(const at::Tensor& ids) const {
+  const ModuleScope module("embed_tokens");
+  return at::embedding(embedding, ids);
+}
 
-at::Tensor TargetHead::logits(const at::Tensor& hidden) const { return model::linear(hidden, output); }
+at::Tensor TargetHead::logits(const at::Tensor& hidden) const {
+  const ModuleScope module("lm_head");
+  return model::linear(hidden, output);
+}
 
 TargetHead TargetHead::to(at::Device device) const {
   const at::Tensor moved = embedding.to(device);
@@ -77,6 +84,7 @@ std::vector<at::Tensor> Target::run(const at::Tensor& ids, std::int64_t upTo, co
   at::Tensor x = head_.embed(ids);
   std::vector<at::Tensor> states(static_cast<std::size_t>(upTo) + 1);
   for (std::int64_t i = 0; i <= upTo; ++i) {
+    const ModuleScope module("layers", i);
     const auto layer = static_cast<std::size_t>(i);
     const LayerWeights& weights = layers_[layer];
     const at::Tensor normed = rmsNorm(x, weights.inputNorm, config_.rmsNormEps);

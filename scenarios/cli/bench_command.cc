@@ -20,10 +20,10 @@ constexpr int kFewestMeasured = 3;  // steps of a block behind its warm-up
 std::string scenarioName(const std::string& given, const std::string& root) {
   if (!given.ends_with(".json")) return given;
   const std::filesystem::path files = std::filesystem::absolute(root) / "files";
-  const std::string name = std::filesystem::absolute(given)
-                               .lexically_relative(files.lexically_normal())
-                               .replace_extension()
-                               .generic_string();
+  std::string name = std::filesystem::absolute(given)
+                         .lexically_relative(files.lexically_normal())
+                         .replace_extension()
+                         .generic_string();
   if (name.empty() || name.starts_with(".."))
     throwBadInput(given, "is not below " + files.string(), "name its folder of scenarios by --scenarios");
   return name;

@@ -120,8 +120,8 @@ class BlessCommand : public Command {
     if (dryRun_) return;
     const golden::AcrossMeans means = meansOf(run);
     const NoInterrupt guard;
-    const golden::BlessResult written = golden::bless(run.record, root, golden, provenanceOf(run, reason_), means,
-                                                      repeatedRates(run));
+    const golden::BlessResult written =
+        golden::bless(run.record, root, golden, provenanceOf(run, reason_), means, repeatedRates(run));
     for (const std::string& file : {written.numericsFile, written.performanceFile})
       if (!file.empty()) printOut("  wrote " + file + "\n");
   }

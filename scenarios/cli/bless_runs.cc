@@ -42,7 +42,7 @@ BlessableRun blessable(const std::string& folder) {
   return run;
 }
 
-std::string firstLine(std::string text) { return text.substr(0, text.find('\n')); }
+std::string firstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 /// "" when git does not answer well.
 std::string git(const std::string& folder, std::vector<std::string> arguments) {

@@ -35,6 +35,7 @@ std::unique_ptr<Command> makeReportCommand();
 std::unique_ptr<Command> makeReplayCommand();
 std::unique_ptr<Command> makeCompareCommand();
 std::unique_ptr<Command> makeBenchCommand();
+std::unique_ptr<Command> makeDivergenceCommand();
 std::unique_ptr<Command> makeBlessCommand();
 std::unique_ptr<Command> makeAuditCommand();
 std::unique_ptr<Command> makeAttributeCommand();

@@ -4,9 +4,10 @@ namespace redraft::scenarios {
 
 std::vector<std::unique_ptr<Command>> allCommands() {
   std::vector<std::unique_ptr<Command>> commands;
-  for (const auto make : {makeListCommand, makeShowCommand, makeRunCommand, makeReportCommand, makeReplayCommand,
-                          makeCompareCommand, makeBenchCommand, makeBlessCommand, makeAuditCommand, makeAttributeCommand,
-                          makeDriftCommand, makeBisectCommand, makeBisectStepCommand, makeDoctorCommand})
+  for (const auto make :
+       {makeListCommand, makeShowCommand, makeRunCommand, makeReportCommand, makeReplayCommand, makeCompareCommand,
+        makeDivergenceCommand, makeBenchCommand, makeBlessCommand, makeAuditCommand, makeAttributeCommand,
+        makeDriftCommand, makeBisectCommand, makeBisectStepCommand, makeDoctorCommand})
     commands.push_back(make());
   return commands;
 }

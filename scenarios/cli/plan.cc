@@ -74,6 +74,15 @@ harness::CasePlan planFrom(const Scenario& scenario, const std::string& folder) 
   return plan;
 }
 
+harness::CasePlan cleanPlanOfRun(const std::string& folder) {
+  harness::CasePlan recorded = planOfRun(folder);
+  Scenario scenario = loadResolvedScenario(joinPath(folder, harness::kScenarioFile));
+  scenario.fault.reset();
+  harness::CasePlan plan = planOfRelocated(scenario);
+  plan.links = std::move(recorded.links);
+  return plan;
+}
+
 std::vector<Scenario> selectScenarios(const std::vector<StoredScenario>& all, const std::vector<std::string>& filters) {
   std::vector<std::string> names;
   for (const StoredScenario& each : all) names.push_back(each.scenario.name);

@@ -22,6 +22,8 @@ harness::CasePlan planOfRun(const std::string& folder);
 /// lies in the folder.
 Scenario scenarioOfRun(const std::string& folder);
 harness::CasePlan planFrom(const Scenario& scenario, const std::string& folder);
+/// The same without the scenario's fault, as what a golden is of.
+harness::CasePlan cleanPlanOfRun(const std::string& folder);
 
 /// The scenarios that a filter selects: a whole name, or a glob where '*' crosses '/'. An empty list of filters selects
 /// the suite. Throws Error(kBadInput) when a filter selects nothing.

@@ -52,6 +52,9 @@ class ReplayCommand : public Command {
   void declare(CLI::App& app) override {
     app.add_option("run", recorded_, "the folder of a run; it may have been moved")->required()->type_name("RUN");
     app.add_option("--out", out_, "where the new run goes")->type_name("DIR")->capture_default_str();
+    app.add_option("--op-digests", opDigests_,
+                   "keep digests of every operation of these steps, for `redraft divergence`")
+        ->type_name("FIRST:LAST");
     app.add_flag("--debugger", debugger_, "start the run under gdb, on this terminal");
     app.add_flag("--json", json_, "one JSON document on standard output");
     places_.declareGoldens(app);
@@ -63,6 +66,7 @@ class ReplayCommand : public Command {
     const harness::CasePlan plan = planOfRun(recorded_);
     harness::installInterruptHandlers();
     harness::CaseOptions options = places_.caseOptions();
+    if (!opDigests_.empty()) options.supervisor.options = {"--op-digests", opDigests_};
     if (debugger_) options.supervisor.wrapper = {findProgram("gdb"), "-q", "--args"};
     const harness::ReplayResult result = harness::replayRun(plan, recorded_, out_, options);
     if (json_) {
@@ -77,7 +81,7 @@ class ReplayCommand : public Command {
 
  private:
   Places places_;
-  std::string recorded_, out_ = "runs";
+  std::string recorded_, opDigests_, out_ = "runs";
   bool debugger_ = false, json_ = false;
 };
 

@@ -7,6 +7,7 @@
 #include "scenarios/faults/host_sync_fault.h"
 #include "scenarios/faults/kernel_cache_faults.h"
 #include "scenarios/faults/missing_wait_fault.h"
+#include "scenarios/faults/numerics_faults.h"
 #include "scenarios/faults/process_faults.h"
 #include "scenarios/faults/stretch_fault.h"
 #include "scenarios/faults/tracing_flag_fault.h"
@@ -34,6 +35,11 @@ const std::map<std::string, Maker>& makers() {
       {"host-sync", makeHostSync},
       {"missing-wait", makeMissingWait},
       {"stretch", makeStretch},
+      {"wrong-scale", makeWrongScale},
+      {"wrong-position", makeWrongPosition},
+      {"slipped-update", makeSlippedUpdate},
+      {"lost-part", makeLostPart},
+      {"stale-result", makeStaleResult},
   };
   return kMakers;
 }

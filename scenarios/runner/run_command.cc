@@ -20,7 +20,14 @@ void addRunCommand(CLI::App& app, Chosen& chosen) {
   command->add_option("RUN", options->folder, "a folder with scenario.resolved.json and data/")->required();
   command->add_flag("--resume", options->resume, "go on from the folder's newest whole checkpoint");
   command->add_flag("!--no-capture", options->capture, "leave no trace of CUDA devices: CUPTI is not opened");
-  command->callback([options, &chosen] {
+  auto digests = std::make_shared<std::string>();
+  command->add_option("--op-digests", *digests, "keep digests of every operation of these steps (op-digests.jsonl)")
+      ->type_name("FIRST:LAST");
+  command->add_option("--stop-after", options->stopAfter, "end the run when this step is done, without evaluation")
+      ->type_name("STEP")
+      ->check(CLI::NonNegativeNumber);
+  command->callback([options, digests, &chosen] {
+    if (!digests->empty()) options->opDigests = parseStepRange(*digests);
     // Read here, because threads and instruction set are part of the pinned environment.
     auto scenario =
         std::make_shared<Scenario>(loadResolvedScenario(joinPath(options->folder, "scenario.resolved.json")));

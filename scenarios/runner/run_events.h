@@ -16,6 +16,7 @@
 #include "model/instrument.h"
 #include "model/pipeline/pipeline.h"
 #include "scenarios/faults/fault.h"
+#include "scenarios/ops/op_recorder.h"
 
 namespace redraft::scenarios {
 
@@ -48,6 +49,9 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
   /// Where hand-offs are declared; outlives the run's threads. Null: nowhere.
   void setDeclarations(devices::Declarations* declarations) { declarations_ = declarations; }
 
+  /// Told of replicas and of the beginning of steps; outlives the run's threads. Null: nobody records operations.
+  void setOpRecorder(OpRecorder* recorder) { opRecorder_ = recorder; }
+
   /// Sinks of the driver's log and of the kernel cache.
   void driverCall(const devices::LogRecord& record);
   void cacheEvent(devices::CacheEvent event, const devices::CacheRequest& request);
@@ -79,6 +83,7 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
   std::atomic<std::int64_t> steps_{0};
   devices::SimDriver* const driver_;
   devices::Declarations* declarations_ = nullptr;
+  OpRecorder* opRecorder_ = nullptr;
   std::function<void(std::int64_t)> stepHook_;
 };
 

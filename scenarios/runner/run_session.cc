@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
@@ -77,11 +78,14 @@ class Session {
     model::setKernelCache(&cache_);
     FaultSite site{scenario_, backend_.placement().physical(), driver_, cache_, monitor_};
     fault_->install(site);
+    if (options.stopAfter) stopAfter(*options.stopAfter);
+    if (options.opDigests) opDigests_ = std::make_unique<OpDigests>(*options.opDigests, backend, ownDevices());
     if (options.resume)
       from_ = model::newestRunCheckpoint(materials_.options.checkpointFolder, materials_.options.configuration);
     makeDirectories(options.ownFolder());
     claimFolder(options);
     events_ = std::make_unique<RunEvents>(eventsPath(options), *fault_, backend_.simulated());
+    if (opDigests_) events_->setOpRecorder(&opDigests_->recorder());
   }
 
   ~Session() {
@@ -111,6 +115,7 @@ class Session {
     else if (backend_.logsAll())
       events_->setDeclarations(&declarations_);
     const bool completed = train();
+    if (completed && opDigests_) opDigests_->writeTo(options_.ownFolder());
     if (capture_) writeCapture(*capture_, options_, completed);
     if (backend_.logsAll())
       harness::writeTraceFolder(recorder_.trace(::getpid()), joinPath(options_.ownFolder(), "trace"));
@@ -119,6 +124,19 @@ class Session {
   }
 
  private:
+  void stopAfter(std::int64_t step) {
+    materials_.options.steps = std::min(materials_.options.steps, step + 1);
+    materials_.options.evaluation.reset();
+  }
+
+  std::vector<at::Device> ownDevices() const {
+    const model::WorkerPart part = partOf(scenario_, options_.launch);
+    const model::PipelineOptions& all = materials_.options;
+    std::vector<at::Device> own(all.targets.begin() + part.firstTarget, all.targets.begin() + part.lastTarget);
+    own.insert(own.end(), all.drafters.begin() + part.firstDrafter, all.drafters.begin() + part.lastDrafter);
+    return own;
+  }
+
   bool train() {
     try {
       backend_.setPeerAccess();
@@ -163,6 +181,7 @@ class Session {
   std::unique_ptr<Fault> fault_;
   std::unique_ptr<harness::CapturedRun> capture_;  // null on simulated devices: recorder_ has their trace
   std::optional<model::RunCheckpoint> from_;
+  std::unique_ptr<OpDigests> opDigests_;  // null: they are not asked for
   std::unique_ptr<RunEvents> events_;
   harness::DriverTraceRecorder recorder_;
   std::int64_t steps_ = 0;

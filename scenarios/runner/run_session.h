@@ -1,10 +1,13 @@
 #pragma once
 // One run of one scenario in this process, which it uses up: it registers the simulated backend.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/launch_environment.h"
 #include "golden/run_files.h"
+#include "scenarios/runner/op_digests.h"
 #include "scenarios/spec/scenario.h"
 
 namespace redraft::scenarios {
@@ -13,6 +16,8 @@ struct RunOptions {
   std::string folder;   // a run folder with scenario.resolved.json; all files go there
   bool resume = false;  // go on from its newest whole checkpoint
   bool capture = true;  // on CUDA devices, leave their trace (harness/probe); simulated ones always do
+  std::optional<StepRange> opDigests = {};     // steps of which every operation's digests are kept
+  std::optional<std::int64_t> stopAfter = {};  // the run ends when this step is done, without evaluation
   LaunchEnvironment launch = {};
 
   /// Where this process keeps its events, its trace and its memory.

@@ -85,7 +85,8 @@ TEST(RepeatedRunsTest, ABlessOfSeveralRunsRecordsTheirRates) {
   const TemporaryFolder folder;
   Record run = exampleRecord(), repeat = exampleRecord();
   for (double& sample : repeat.samples["all"].tokensPerSecond) sample *= 1.02;
-  bless(run, folder.path(), "tiny", {"commit", "command", "reason", "date", "version", {}, ""}, {}, ratesOf(run, {repeat}));
+  bless(run, folder.path(), "tiny", {"commit", "command", "reason", "date", "version", {}, ""}, {},
+        ratesOf(run, {repeat}));
   const Golden golden = *findPerformance(folder.path(), "tiny", *run.performanceClass);
   ASSERT_EQ(golden.runRates.at("all").size(), 2u);
   EXPECT_NEAR(golden.runRates.at("all")[1] / golden.runRates.at("all")[0], 1.02, 1e-12);

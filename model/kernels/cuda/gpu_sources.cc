@@ -48,6 +48,20 @@ const char* nameOf(MaskRule rule) {
   REDRAFT_CHECK(false, "unknown mask rule");
 }
 
+devices::GpuSource sourceOf(const char* name) {
+  devices::GpuSource source;
+  source.name = name;
+  source.headers = {{"cstdint", kCstdint}};
+  for (const Embedded& file : embeddedFiles()) {
+    if (source.name == file.name)
+      source.text = file.text;
+    else
+      source.headers.emplace_back(file.name, file.text);
+  }
+  source.options = {"--std=c++20", "--device-as-default-execution-space", "--ptxas-options=-v"};
+  return source;
+}
+
 devices::LaunchShape launchShape(std::int64_t x, std::int64_t y, std::int64_t z, unsigned shared) {
   return {{static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z)}, {kThreads, 1, 1}, shared};
 }
@@ -58,20 +72,13 @@ devices::GpuSource gpuSource(Program program, int headDim, MaskRule rule) {
   REDRAFT_CHECK(program == Program::kBlockMask ||
                     std::find(std::begin(kHeadDims), std::end(kHeadDims), headDim) != std::end(kHeadDims),
                 "no attention for this head dim");
-  devices::GpuSource source;
-  source.name = fileOf(program);
-  source.headers = {{"cstdint", kCstdint}};
-  for (const Embedded& file : embeddedFiles()) {
-    if (source.name == file.name)
-      source.text = file.text;
-    else
-      source.headers.emplace_back(file.name, file.text);
-  }
-  source.options = {"--std=c++20", "--device-as-default-execution-space", "--ptxas-options=-v",
-                    std::string("-DREDRAFT_MASK_RULE=") + nameOf(rule)};
+  devices::GpuSource source = sourceOf(fileOf(program));
+  source.options.push_back(std::string("-DREDRAFT_MASK_RULE=") + nameOf(rule));
   if (program != Program::kBlockMask) source.options.push_back("-DREDRAFT_HEAD_DIM=" + std::to_string(headDim));
   return source;
 }
+
+devices::GpuSource tensorDigestSource() { return sourceOf("model/kernels/cuda/tensor_digest.cu"); }
 
 std::vector<Launch> launches(Program program, const AttentionShape& s) {
   const std::int64_t queryTiles = tileCount(s.queries, kTile), keyTiles = tileCount(s.keys, kTile);

@@ -17,6 +17,9 @@ inline constexpr int kHeadDims[] = {16, 32, 64, 128};
 /// `headDim` is one of kHeadDims; the mask does not depend on it.
 devices::GpuSource gpuSource(Program program, int headDim, MaskRule rule);
 
+/// The kernel tensor_digest of tensor_digest.cu.
+devices::GpuSource tensorDigestSource();
+
 /// A kernel of a program, and how it is launched. Parameters: simd::ForwardParam; simd::BackwardParam, then the address
 /// of a pointer to float32 [batch, heads, queries] for δ; those of block_mask.cu.
 struct Launch {

@@ -15,6 +15,7 @@ constexpr unsigned kOthers = 100;
 int first = 0, second = 1;
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the names are NVML's.
 EXPORT int nvmlInit_v2() { return 0; }
 EXPORT int nvmlShutdown() { return 0; }
 EXPORT int nvmlDeviceGetCount_v2(unsigned* count) {
@@ -54,3 +55,4 @@ EXPORT int nvmlDeviceGetCurrentClocksEventReasons(void* device, unsigned long lo
   *reasons = device == &first ? 0x4 | 0x20 : 0x1;  // power cap and thermal slowdown; idle
   return 0;
 }
+// NOLINTEND(readability-identifier-naming)

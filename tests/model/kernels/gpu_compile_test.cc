@@ -92,6 +92,7 @@ void check(const Specialisation& s, const devices::Cubin& cubin) {
     // A loop over tiles may be unrolled, whole.
     EXPECT_TRUE(least == 0 ? multiplies == 0 : multiplies > 0 && multiplies % least == 0) << name << ": " << multiplies;
   }
+  if (cubin.log.empty()) return;  // some releases of NVRTC hand on nothing of what the assembler reports
   std::size_t reports = 0;
   const std::string clean = "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads";
   for (std::size_t found = 0; (found = cubin.log.find(clean, found)) != std::string::npos; ++found) ++reports;
