@@ -13,6 +13,7 @@
 #include "base/pinned_environment.h"
 #include "base/version.h"
 #include "golden/golden.h"
+#include "golden/median.h"
 #include "harness/attribution.h"
 #include "harness/judge.h"
 #include "harness/ranks.h"
@@ -31,12 +32,6 @@ double quantile(std::vector<double> values, double share) {
   const auto place = values.begin() + static_cast<std::ptrdiff_t>(std::llround(share * last));
   std::nth_element(values.begin(), place, values.end());
   return *place;
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 std::optional<double> lossOf(const golden::StepMetrics& step) {
@@ -129,8 +124,8 @@ reports::Pace paceOf(const golden::Record& record) {
   if (record.stepSeconds.empty()) return pace;
   for (const double share : {0.25, 0.5, 0.75}) pace.stepSeconds.push_back(quantile(record.stepSeconds, share));
   for (const auto& [drafter, waits] : record.waits) {
-    pace.featureWait[drafter] = median(waits.features);
-    pace.gradientWait[drafter] = median(waits.gradients);
+    pace.featureWait[drafter] = golden::medianOf(waits.features);
+    pace.gradientWait[drafter] = golden::medianOf(waits.gradients);
   }
   pace.bottleneck = reports::bottleneckOf(pace);
   return pace;
@@ -156,7 +151,7 @@ reports::Figures figuresOf(const Observation& seen, const Gathered& gathered) {
   const golden::Record& record = *gathered.record;
   figures.steps = static_cast<std::int64_t>(record.steps.size());
   for (const auto& [role, samples] : record.samples)
-    if (!samples.tokensPerSecond.empty()) figures.tokensPerSecond[role] = median(samples.tokensPerSecond);
+    if (!samples.tokensPerSecond.empty()) figures.tokensPerSecond[role] = golden::medianOf(samples.tokensPerSecond);
   if (!record.steps.empty()) {
     figures.firstLoss = lossOf(record.steps.front());
     figures.lastLoss = lossOf(record.steps.back());

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "scenarios/faults/make_fault.h"
 #include "scenarios/faults/origin_match.h"
 #include "scenarios/ops/op_call.h"
 
@@ -147,19 +148,12 @@ class StaleResult : public AfterOp {
   at::Tensor before_;  // touched by the role's thread alone
 };
 
-template <class F>
-std::unique_ptr<Fault> make(JsonReader& parameters) {
-  auto fault = std::make_unique<F>(parameters);
-  parameters.finish();
-  return fault;
-}
-
 }  // namespace
 
-std::unique_ptr<Fault> makeWrongScale(JsonReader parameters) { return make<WrongScale>(parameters); }
-std::unique_ptr<Fault> makeWrongPosition(JsonReader parameters) { return make<WrongPosition>(parameters); }
-std::unique_ptr<Fault> makeSlippedUpdate(JsonReader parameters) { return make<SlippedUpdate>(parameters); }
-std::unique_ptr<Fault> makeLostPart(JsonReader parameters) { return make<LostPart>(parameters); }
-std::unique_ptr<Fault> makeStaleResult(JsonReader parameters) { return make<StaleResult>(parameters); }
+std::unique_ptr<Fault> makeWrongScale(JsonReader parameters) { return makeFrom<WrongScale>(parameters); }
+std::unique_ptr<Fault> makeWrongPosition(JsonReader parameters) { return makeFrom<WrongPosition>(parameters); }
+std::unique_ptr<Fault> makeSlippedUpdate(JsonReader parameters) { return makeFrom<SlippedUpdate>(parameters); }
+std::unique_ptr<Fault> makeLostPart(JsonReader parameters) { return makeFrom<LostPart>(parameters); }
+std::unique_ptr<Fault> makeStaleResult(JsonReader parameters) { return makeFrom<StaleResult>(parameters); }
 
 }  // namespace redraft::scenarios

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "scenarios/faults/make_fault.h"
 #include "scenarios/faults/origin_match.h"
 
 namespace redraft::scenarios {
@@ -115,19 +116,12 @@ class Slow : public Fault {
   const std::chrono::milliseconds delay_;
 };
 
-template <class F>
-std::unique_ptr<Fault> make(JsonReader& parameters) {
-  auto fault = std::make_unique<F>(parameters);
-  parameters.finish();
-  return fault;
-}
-
 }  // namespace
 
-std::unique_ptr<Fault> makeCrash(JsonReader parameters) { return make<Crash>(parameters); }
-std::unique_ptr<Fault> makeHang(JsonReader parameters) { return make<Hang>(parameters); }
-std::unique_ptr<Fault> makeDrift(JsonReader parameters) { return make<Drift>(parameters); }
-std::unique_ptr<Fault> makeSlow(JsonReader parameters) { return make<Slow>(parameters); }
-std::unique_ptr<Fault> makeThrow(JsonReader parameters) { return make<Throw>(parameters); }
+std::unique_ptr<Fault> makeCrash(JsonReader parameters) { return makeFrom<Crash>(parameters); }
+std::unique_ptr<Fault> makeHang(JsonReader parameters) { return makeFrom<Hang>(parameters); }
+std::unique_ptr<Fault> makeDrift(JsonReader parameters) { return makeFrom<Drift>(parameters); }
+std::unique_ptr<Fault> makeSlow(JsonReader parameters) { return makeFrom<Slow>(parameters); }
+std::unique_ptr<Fault> makeThrow(JsonReader parameters) { return makeFrom<Throw>(parameters); }
 
 }  // namespace redraft::scenarios
