@@ -1,172 +1,89 @@
-// What capturing a run by CUPTI costs: the same steps in blocks, by turns recorded and not (harness/probe). The steps
-// are synthetic: products, norms, rotations and losses of the Qwen3-4B drafter's sizes as LibTorch's own operators,
-// with autograd and fused AdamW, so that as many kernels of such sizes are launched as training launches. Attention is
-// LibTorch's over the context alone.
+// What capturing a run by CUPTI costs: steps of one drafter at full size (bench/drafter_step.h), in blocks by turns
+// recorded and not (harness/probe), in an order that alternates.
 //
-// usage: capture_bench [LAYERS [PAIRS [STEPS [FLUSH]]]]   blocks: PAIRS captured and as many paused, of STEPS steps
-// each;
-//                                                       records are asked for every FLUSH steps
+// With --ablation, what each kind of record costs: blocks that record all, all but one part, kernels alone, and
+// nothing.
 
-#include <ATen/ATen.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
-
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <set>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "base/files.h"
 #include "base/philox.h"
+#include "base/pinned_environment.h"
+#include "bench/drafter_step.h"
 #include "harness/probe/captured_run.h"
 #include "harness/trace/binary_trace.h"
-#include "model/cuda/torch_cuda.h"
-#include "model/role.h"
+#include "scenarios/spec/store.h"
 
-namespace redraft {
+namespace redraft::bench {
 namespace {
 
-constexpr std::int64_t kHidden = 2560, kIntermediate = 9728, kHeads = 32, kKeyHeads = 8, kHeadDim = 128;
-constexpr std::int64_t kContext = 3072, kDraft = 512 * 16, kVocabulary = 151936, kChunk = 2048;
+using harness::CapturePart;
+
 constexpr int kFileSteps = 8;
 
-at::TensorOptions onGpu() { return at::TensorOptions(at::kCUDA).dtype(at::kBFloat16); }
-
-at::Tensor weight(std::int64_t out, std::int64_t in) {
-  return at::randn({out, in}, onGpu()).mul_(0.02).requires_grad_(true);
-}
-
-struct Layer {
-  at::Tensor query = weight(kHeads * kHeadDim, kHidden), key = weight(kKeyHeads * kHeadDim, kHidden),
-             value = weight(kKeyHeads * kHeadDim, kHidden), out = weight(kHidden, kHeads*kHeadDim),
-             gate = weight(kIntermediate, kHidden), up = weight(kIntermediate, kHidden),
-             down = weight(kHidden, kIntermediate);
+struct Options {
+  std::string scenario = "scaling/one-drafter", scenarios;
+  int pairs = 20, steps = 20, warmup = 1, flushEvery = 1;
+  bool ablation = false, pinned = false;
 };
 
-at::Tensor normed(const at::Tensor& x) {
-  const at::Tensor wide = x.to(at::kFloat);
-  return (wide * at::rsqrt(wide.square().mean(-1, true) + 1e-6)).to(at::kBFloat16);
+/// Null: nothing is recorded.
+using LeftOut = std::optional<std::set<CapturePart>>;
+
+void check(bool done, const std::string& error) {
+  if (!done) throw std::runtime_error(error);
 }
 
-at::Tensor rotated(const at::Tensor& x, const at::Tensor& angles) {
-  const std::vector<at::Tensor> halves = x.chunk(2, -1);
-  return x * angles.cos() + at::cat({-halves[1], halves[0]}, -1) * angles.sin();
-}
-
-class Step {
+class Blocks {
  public:
-  explicit Step(int layers)
-      : layers_(static_cast<std::size_t>(layers)),
-        head_(at::randn({kVocabulary, kHidden}, onGpu()).mul_(0.02)),
-        context_(at::randn({kContext, kHidden}, onGpu())),
-        draft_(at::randn({kDraft, kHidden}, onGpu())),
-        labels_(at::randint(0, kVocabulary, {kDraft}, at::TensorOptions(at::kCUDA).dtype(at::kLong))),
-        angles_(at::rand({1, kDraft, kHeadDim}, onGpu())) {
-    for (const Layer& layer : layers_)
-      for (const at::Tensor& each :
-           {layer.query, layer.key, layer.value, layer.out, layer.gate, layer.up, layer.down}) {
-        parameters_.push_back(each);
-        first_.push_back(at::zeros_like(each));
-        second_.push_back(at::zeros_like(each));
-        steps_.push_back(at::zeros({}, at::TensorOptions(at::kCUDA).dtype(at::kFloat)));
-      }
-  }
+  Blocks(const scenarios::Scenario& scenario, const Options& options) : step_(scenario), options_(options) {}
 
-  void run(std::int64_t step) {
-    const model::RoleScope role("drafter[0]");
-    const model::StepScope number(step);
-    at::Tensor loss;
-    {
-      const model::PhaseScope phase(devices::Phase::kDrafterForward);
-      at::Tensor x = draft_;
-      for (const Layer& layer : layers_) x = forward(layer, x);
-      loss = lossOf(normed(x));
-    }
-    {
-      const model::PhaseScope phase(devices::Phase::kBackward);
-      loss.backward();
-    }
-    const model::PhaseScope phase(devices::Phase::kOptimizer);
-    update();
-  }
+  void capture(harness::DeviceCapture& capture) { capture_ = &capture; }
 
- private:
-  static at::Tensor heads(const at::Tensor& x, std::int64_t count) {
-    return x.view({x.size(0), count, kHeadDim}).transpose(0, 1);
-  }
-
-  at::Tensor forward(const Layer& layer, const at::Tensor& x) const {
-    const at::Tensor in = normed(x);
-    const at::Tensor query = rotated(normed(heads(at::linear(in, layer.query), kHeads)), angles_);
-    const at::Tensor all = at::cat({context_, in});
-    const at::Tensor key = normed(heads(at::linear(all, layer.key), kKeyHeads));
-    const at::Tensor value = heads(at::linear(all, layer.value), kKeyHeads);
-    const auto ofContext = [](const at::Tensor& of) {
-      return of.slice(1, 0, kContext).repeat_interleave(kHeads / kKeyHeads, 0).unsqueeze(0);
-    };
-    const at::Tensor mixed =
-        at::scaled_dot_product_attention(query.unsqueeze(0), ofContext(key), ofContext(value)).squeeze(0);
-    const at::Tensor between = x + at::linear(mixed.transpose(0, 1).reshape({kDraft, kHeads * kHeadDim}), layer.out);
-    const at::Tensor wide = normed(between);
-    return between + at::linear(at::silu(at::linear(wide, layer.gate)) * at::linear(wide, layer.up), layer.down);
-  }
-
-  at::Tensor lossOf(const at::Tensor& x) const {
-    at::Tensor sum;
-    for (std::int64_t begin = 0; begin < kDraft; begin += kChunk) {
-      const at::Tensor logits = at::linear(x.slice(0, begin, begin + kChunk), head_).to(at::kFloat);
-      const at::Tensor part = at::cross_entropy_loss(logits, labels_.slice(0, begin, begin + kChunk));
-      sum = sum.defined() ? sum + part : part;
-    }
-    return sum;
-  }
-
-  void update() {
-    std::vector<at::Tensor> values, gradients;
-    for (at::Tensor& parameter : parameters_) {
-      values.push_back(parameter.detach());
-      gradients.push_back(parameter.grad());
-      parameter.mutable_grad() = at::Tensor();
-    }
-    at::_foreach_add_(steps_, 1);
-    at::_fused_adamw_(values, gradients, first_, second_, {}, steps_, 1e-5, 0.9, 0.95, 0.0, 1e-8, false, false);
-  }
-
-  std::vector<Layer> layers_;
-  at::Tensor head_, context_, draft_, labels_, angles_;
-  std::vector<at::Tensor> parameters_, first_, second_, steps_;
-};
-
-class Bench {
- public:
-  Bench(int layers, int steps, int flushEvery) : step_(layers), steps_(steps), flushEvery_(flushEvery) {}
-
-  /// Milliseconds a step, over a block; three more steps before it are not timed.
-  double block(harness::DeviceCapture* capture) {
-    for (int i = 0; i < 3; ++i) one(capture);
-    synchronize();
+  /// Milliseconds a step, over a block; the first steps are not timed.
+  double run(const LeftOut& leftOut) {
+    record(leftOut);
+    for (int i = 0; i < options_.warmup; ++i) one(leftOut.has_value());
+    step_.finish();
     const auto begun = std::chrono::steady_clock::now();
-    for (int i = 0; i < steps_; ++i) one(capture);
-    synchronize();
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count() / steps_;
+    for (int i = 0; i < options_.steps; ++i) one(leftOut.has_value());
+    step_.finish();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count() / options_.steps;
   }
   std::int64_t stepsDone() const { return done_; }
+  double loss() const { return loss_; }
 
  private:
-  void one(harness::DeviceCapture* capture) {
-    step_.run(done_);
-    if (capture != nullptr && done_ % flushEvery_ == 0) capture->flush(done_);
+  void record(const LeftOut& leftOut) {
+    if (capture_ == nullptr) return;
+    std::string error;
+    check(capture_->pause(error), error);
+    if (!leftOut) return;
+    capture_->leaveOut(*leftOut);
+    check(capture_->resume(error), error);
+  }
+  void one(bool recorded) {
+    loss_ = step_.run(done_);
+    if (recorded && done_ % options_.flushEvery == 0) capture_->flush(done_);
     ++done_;
   }
-  static void synchronize() { c10::impl::VirtualGuardImpl(at::kCUDA).synchronizeDevice(0); }
 
-  Step step_;
-  const int steps_, flushEvery_;
+  DrafterStep step_;
+  const Options& options_;
+  harness::DeviceCapture* capture_ = nullptr;
   std::int64_t done_ = 0;
+  double loss_ = 0;
 };
 
 double mean(const std::vector<double>& values) {
@@ -188,6 +105,10 @@ void printRatio(const char* what, const std::vector<double>& numerators, const s
   std::sort(means.begin(), means.end());
   std::printf("%-28s %.4f  [%.4f, %.4f]  (%zu pairs; %.2f and %.2f ms a step)\n", what, mean(ratios), means[250],
               means[9749], ratios.size(), mean(numerators), mean(denominators));
+}
+
+std::vector<double> firstOf(const std::vector<double>& values, std::size_t count) {
+  return {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
 /// The newest steps of a trace alone.
@@ -218,51 +139,120 @@ void describe(const harness::Trace& trace) {
   for (const auto& [who, count] : kernels) std::printf("  %-48s %d\n", who.c_str(), count);
 }
 
-void check(bool done, const std::string& error) {
-  if (!done) throw std::runtime_error(error);
+struct Variant {
+  std::string name;
+  LeftOut leftOut;
+};
+
+std::vector<Variant> ablations() {
+  constexpr std::pair<CapturePart, const char*> kNames[] = {{CapturePart::kKernels, "kernels"},
+                                                            {CapturePart::kCopies, "copies"},
+                                                            {CapturePart::kWaits, "waits"},
+                                                            {CapturePart::kEvents, "events"},
+                                                            {CapturePart::kAllocations, "allocations"},
+                                                            {CapturePart::kOverheads, "overheads"},
+                                                            {CapturePart::kCalls, "calls"},
+                                                            {CapturePart::kCallbacks, "callbacks"}};
+  static_assert(std::size(kNames) == harness::kCaptureParts);
+  std::vector<Variant> variants = {{"nothing", {}}, {"all", LeftOut{std::in_place}}};
+  std::set<CapturePart> others;
+  for (const auto& [part, name] : kNames) {
+    variants.push_back({std::string("all but ") + name, LeftOut{std::in_place, {part}}});
+    if (part != CapturePart::kKernels) others.insert(part);
+  }
+  variants.push_back({"kernels alone", others});
+  return variants;
 }
 
-int run(int layers, int pairs, int steps, int flushEvery) {
-  model::loadTorchCuda();
-  Bench bench(layers, steps, flushEvery);
-  std::vector<double> never, on, off;
-  for (int i = 0; i < std::max(2, pairs / 4); ++i) never.push_back(bench.block(nullptr));
-  harness::CapturedRun captured;
-  harness::DeviceCapture& capture = captured.capture();
-  std::string error;
-  for (int pair = 0; pair < pairs; ++pair) {
-    for (const bool recorded : {pair % 2 == 0, pair % 2 != 0}) {
-      check(recorded ? capture.resume(error) : capture.pause(error), error);
-      (recorded ? on : off).push_back(bench.block(recorded ? &capture : nullptr));
+/// Each variant once a round, in an order that moves on by one.
+void runAblation(Blocks& blocks, int rounds) {
+  const std::vector<Variant> variants = ablations();
+  std::vector<std::vector<double>> times(variants.size());
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < variants.size(); ++i) {
+      const std::size_t at = (i + static_cast<std::size_t>(round)) % variants.size();
+      times[at].push_back(blocks.run(variants[at].leftOut));
     }
   }
-  check(capture.resume(error), error);
-  bench.block(&capture);
-  const harness::Trace trace = captured.stop(harness::StopMode::kWaitForDevices);
+  for (std::size_t i = 1; i < variants.size(); ++i)
+    printRatio((variants[i].name + " / nothing").c_str(), times[i], times[0]);
+}
 
-  std::printf("%d layers, %d steps a block, %d steps a side\n", layers, steps, steps * pairs);
-  printRatio("captured / paused", on, off);
-  never.resize(std::min(never.size(), off.size()));
-  printRatio("paused / never captured", {off.begin(), off.begin() + static_cast<std::ptrdiff_t>(never.size())}, never);
-  const harness::Trace last = newestSteps(trace, bench.stepsDone() - kFileSteps);
+struct Sides {
+  std::vector<double> never, on, off;
+};
+
+void runPairs(Blocks& blocks, int pairs, Sides& sides) {
+  for (int pair = 0; pair < pairs; ++pair)
+    for (const bool recorded : {pair % 2 == 0, pair % 2 != 0})
+      (recorded ? sides.on : sides.off).push_back(blocks.run(recorded ? LeftOut{std::in_place} : LeftOut{}));
+}
+
+void report(const Sides& sides, const harness::Trace& last, const harness::Trace& whole,
+            const harness::DeviceCapture& capture) {
+  printRatio("captured / paused", sides.on, sides.off);
+  const std::size_t count = std::min(sides.never.size(), sides.off.size());
+  if (count > 0) printRatio("paused / never captured", firstOf(sides.off, count), firstOf(sides.never, count));
+  const auto kernels = std::count_if(last.records.begin(), last.records.end(), [](const harness::TraceRecord& record) {
+    return record.kind == harness::RecordKind::kKernel;
+  });
+  const double perStep = static_cast<double>(kernels) / kFileSteps;
+  std::printf("%.1f kernels a step; %.3f us a kernel\n", perStep,
+              1000 * (mean(sides.on) - mean(sides.off)) / std::max(1.0, perStep));
   std::printf("compact file of %d steps: %zu bytes; records:\n", kFileSteps, harness::binaryTraceBytes(last).size());
   describe(last);
   std::printf("capture of all steps: %s; %lld lost\n", harness::costText(capture.cost()).c_str(),
-              static_cast<long long>(trace.files.front().capture.dropped.value_or(-1)));
-  return 0;
+              static_cast<long long>(whole.files.front().capture.dropped.value_or(-1)));
 }
 
-int argument(int count, char** values, int index, int otherwise) {
-  return count > index ? std::max(1, std::atoi(values[index])) : otherwise;
+void run(const Options& options) {
+  const std::string root = scenarios::findScenarios(options.scenarios, ".");
+  const auto variants = scenarios::loadVariants(root, options.scenario);
+  const scenarios::Scenario& scenario = scenarios::findScenario(variants, options.scenario).scenario;
+  harness::CaptureOptions capturing;
+  capturing.pinnedDeviceBuffers = options.pinned;
+  std::optional<harness::CapturedRun> captured;
+  if (options.pinned) captured.emplace(capturing);  // before the first context
+  Blocks blocks(scenario, options);
+  Sides sides;
+  if (!captured) {
+    for (int i = 0; i < 2; ++i) sides.never.push_back(blocks.run({}));
+    captured.emplace(capturing);
+  }
+  blocks.capture(captured->capture());
+  std::printf("%s, %d steps a block, %d steps a side%s\n", options.scenario.c_str(), options.steps,
+              options.steps * options.pairs, options.pinned ? ", CUPTI's device buffers in pinned memory" : "");
+  if (options.ablation) return runAblation(blocks, options.pairs);
+  runPairs(blocks, options.pairs, sides);
+  blocks.run(LeftOut{std::in_place});
+  const harness::Trace whole = captured->stop(harness::StopMode::kWaitForDevices);
+  report(sides, newestSteps(whole, blocks.stepsDone() - kFileSteps), whole, captured->capture());
+  std::printf("loss after %lld steps: %.4f\n", static_cast<long long>(blocks.stepsDone()), blocks.loss());
 }
 
 }  // namespace
-}  // namespace redraft
+}  // namespace redraft::bench
 
 int main(int argc, char** argv) {
+  redraft::bench::Options options;
+  CLI::App app("What capturing a run by CUPTI costs a step: blocks by turns recorded and not");
+  app.add_option("--scenario", options.scenario, "whose drafter is trained, on one GPU")->capture_default_str();
+  app.add_option("--scenarios", options.scenarios, "folder of scenario files");
+  app.add_option("--pairs", options.pairs, "blocks a side (of an ablation: a variant)")
+      ->check(CLI::Range(2, 10000))
+      ->capture_default_str();
+  app.add_option("--steps", options.steps, "timed steps a block")->check(CLI::Range(1, 100000))->capture_default_str();
+  app.add_option("--warmup", options.warmup, "steps before them")->check(CLI::Range(0, 1000))->capture_default_str();
+  app.add_option("--flush", options.flushEvery, "records are asked for every so many steps")
+      ->check(CLI::Range(1, 1 << 30))
+      ->capture_default_str();
+  app.add_flag("--ablation", options.ablation, "what each kind of record costs");
+  app.add_flag("--pinned", options.pinned, "CUPTI's buffers of device times in pinned host memory");
+  CLI11_PARSE(app, argc, argv);
   try {
-    return redraft::run(redraft::argument(argc, argv, 1, 1), redraft::argument(argc, argv, 2, 16),
-                        redraft::argument(argc, argv, 3, 25), redraft::argument(argc, argv, 4, 1));
+    redraft::restartPinned(argv);
+    redraft::bench::run(options);
+    return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "capture_bench: %s\n", error.what());
     return 1;

@@ -13,14 +13,18 @@
 namespace redraft::harness {
 namespace {
 
-constexpr std::array kKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-                               CUPTI_ACTIVITY_KIND_MEMCPY,
-                               CUPTI_ACTIVITY_KIND_MEMCPY2,  // alone it records nothing
-                               CUPTI_ACTIVITY_KIND_MEMSET,
-                               CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
-                               CUPTI_ACTIVITY_KIND_CUDA_EVENT,
-                               CUPTI_ACTIVITY_KIND_MEMORY2,
-                               CUPTI_ACTIVITY_KIND_OVERHEAD};
+struct PartKind {
+  CapturePart part;
+  CUpti_ActivityKind kind;
+};
+constexpr std::array kKinds = {PartKind{CapturePart::kKernels, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL},
+                               PartKind{CapturePart::kCopies, CUPTI_ACTIVITY_KIND_MEMCPY},
+                               PartKind{CapturePart::kCopies, CUPTI_ACTIVITY_KIND_MEMCPY2},  // records nothing alone
+                               PartKind{CapturePart::kCopies, CUPTI_ACTIVITY_KIND_MEMSET},
+                               PartKind{CapturePart::kWaits, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION},
+                               PartKind{CapturePart::kEvents, CUPTI_ACTIVITY_KIND_CUDA_EVENT},
+                               PartKind{CapturePart::kAllocations, CUPTI_ACTIVITY_KIND_MEMORY2},
+                               PartKind{CapturePart::kOverheads, CUPTI_ACTIVITY_KIND_OVERHEAD}};
 /// Calls, of which most are muted. Calls enabled one by one are recorded only where CUDA's runtime starts after CUPTI
 /// (measured: 13.0).
 constexpr std::array kCallKinds = {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER};
@@ -107,15 +111,19 @@ bool CuptiCapture::subscribe(CaptureRefusal& refusal) {
 }
 
 bool CuptiCapture::configure() {
-  std::uint8_t on = 1;
-  std::size_t size = sizeof on;
   return succeeded(api_.cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM), "cuptiSetThreadIdType") &&
          succeeded(api_.cuptiActivityRegisterTimestampCallback(&timestamp), "cuptiActivityRegisterTimestampCallback") &&
-         succeeded(api_.cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &on),
-                   "cuptiActivitySetAttribute") &&
+         setAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, true) &&
+         (!options_.pinnedDeviceBuffers || setAttribute(CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED, true)) &&
          succeeded(api_.cuptiActivityRegisterCallbacks(&requestBuffer, &completeBuffer),
                    "cuptiActivityRegisterCallbacks") &&
          succeeded(api_.cuptiActivityEnableAllSyncRecords(0), "cuptiActivityEnableAllSyncRecords");
+}
+
+bool CuptiCapture::setAttribute(CUpti_ActivityAttribute attribute, bool on) {
+  std::uint8_t value = on ? 1 : 0;
+  std::size_t size = sizeof value;
+  return succeeded(api_.cuptiActivitySetAttribute(attribute, &size, &value), "cuptiActivitySetAttribute");
 }
 
 /// CUPTI says the name of every callback id; ids that are no call have none.
@@ -143,22 +151,35 @@ bool CuptiCapture::listCalls() {
 }
 
 bool CuptiCapture::enable(bool on) {
-  bool all = true;
-  for (const auto kind : kKinds)
-    all &= succeeded(on ? api_.cuptiActivityEnable(kind) : api_.cuptiActivityDisable(kind),
-                     "activity kind " + std::to_string(kind));
-  for (const auto kind : kResourceKinds)
-    all &= succeeded(on ? api_.cuptiActivityEnableAndDump(kind) : api_.cuptiActivityDisable(kind),
-                     "activity kind " + std::to_string(kind));
-  for (const auto kind : kCallKinds)
-    all &= succeeded(on ? api_.cuptiActivityEnable(kind) : api_.cuptiActivityDisable(kind),
-                     "activity kind " + std::to_string(kind));
-  if (on) muteOtherCalls();
-  for (CapturedCall& call : calls_) all &= enableCall(call, on);
+  bool all = enableKinds(on);
+  all &= enableCalls(on);
   for (const auto id : kResourceCallbacks)
     all &= succeeded(
         api_.cuptiEnableCallback(on ? 1 : 0, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, static_cast<CUpti_CallbackId>(id)),
         "callback of a resource");
+  return all;
+}
+
+bool CuptiCapture::enableKinds(bool on) {
+  bool all = true;
+  const auto refused = [](CUpti_ActivityKind kind) { return "activity kind " + std::to_string(kind); };
+  for (const auto& [part, kind] : kKinds)
+    if (takes(part))
+      all &= succeeded(on ? api_.cuptiActivityEnable(kind) : api_.cuptiActivityDisable(kind), refused(kind));
+  for (const auto kind : kResourceKinds)
+    all &= succeeded(on ? api_.cuptiActivityEnableAndDump(kind) : api_.cuptiActivityDisable(kind), refused(kind));
+  return all;
+}
+
+bool CuptiCapture::enableCalls(bool on) {
+  bool all = true;
+  if (takes(CapturePart::kCalls)) {
+    for (const auto kind : kCallKinds)
+      all &= succeeded(on ? api_.cuptiActivityEnable(kind) : api_.cuptiActivityDisable(kind),
+                       "activity kind " + std::to_string(kind));
+    if (on) muteOtherCalls();
+  }
+  for (CapturedCall& call : calls_) all &= enableCall(call, on);
   return all;
 }
 
@@ -175,12 +196,14 @@ bool CuptiCapture::enableCall(CapturedCall& call, bool on) {
   if (!call.traced) return true;
   const bool driver = call.domain == CUPTI_CB_DOMAIN_DRIVER_API;
   const std::uint8_t flag = on ? 1 : 0;
-  const CUptiResult recorded =
-      driver ? api_.cuptiActivityEnableDriverApi(call.id, flag) : api_.cuptiActivityEnableRuntimeApi(call.id, flag);
-  const CUptiResult called =
-      recorded == CUPTI_SUCCESS ? api_.cuptiEnableCallback(flag, subscriber_, call.domain, call.id) : recorded;
-  call.traced = called != CUPTI_ERROR_INVALID_PARAMETER;
-  return !call.traced || succeeded(called, callNames_.at(callKey(driver, call.id)));
+  CUptiResult result = CUPTI_SUCCESS;
+  if (takes(CapturePart::kCalls))
+    result =
+        driver ? api_.cuptiActivityEnableDriverApi(call.id, flag) : api_.cuptiActivityEnableRuntimeApi(call.id, flag);
+  if (result == CUPTI_SUCCESS && takes(CapturePart::kCallbacks))
+    result = api_.cuptiEnableCallback(flag, subscriber_, call.domain, call.id);
+  call.traced = result != CUPTI_ERROR_INVALID_PARAMETER;
+  return !call.traced || succeeded(result, callNames_.at(callKey(driver, call.id)));
 }
 
 bool CuptiCapture::pause(std::string& error) {

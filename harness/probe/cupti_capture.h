@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -37,6 +38,7 @@ class CuptiCapture {
   void flush(std::int64_t step);
   bool pause(std::string& error);
   bool resume(std::string& error);
+  void leaveOut(const std::set<CapturePart>& parts) { leftOut_ = parts; }
   Trace stop(StopMode mode);
   CaptureCost cost() const;
   DeclarationLog& declarations() { return declarations_; }
@@ -54,10 +56,14 @@ class CuptiCapture {
   // Set-up. Each notes the first call that CUPTI refused, and what follows is not tried.
   bool subscribe(CaptureRefusal& refusal);
   bool configure();
+  bool setAttribute(CUpti_ActivityAttribute attribute, bool on);
   bool listCalls();
   bool enable(bool on);
+  bool enableKinds(bool on);
+  bool enableCalls(bool on);
   void muteOtherCalls();
   bool enableCall(CapturedCall& call, bool on);
+  bool takes(CapturePart part) const { return leftOut_.count(part) == 0; }
   bool succeeded(CUptiResult result, const std::string& call);
 
   // On the program's threads.
@@ -89,6 +95,7 @@ class CuptiCapture {
   std::vector<CapturedCall> calls_, otherCalls_;
   std::unordered_map<std::uint64_t, std::string> callNames_;  // domain and id → name
   std::vector<bool> isCode_;                                  // of the driver's ids
+  std::set<CapturePart> leftOut_;
 
   BufferPool pool_;
   OriginTable origins_;

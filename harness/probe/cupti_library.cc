@@ -18,6 +18,7 @@ class LibraryCapture final : public DeviceCapture {
   void flush(std::int64_t step) override { capture_.flush(step); }
   bool pause(std::string& error) override { return capture_.pause(error); }
   bool resume(std::string& error) override { return capture_.resume(error); }
+  void leaveOut(const std::set<CapturePart>& parts) override { capture_.leaveOut(parts); }
   Trace stop(StopMode mode) override { return capture_.stop(mode); }
   CaptureCost cost() const override { return capture_.cost(); }
   devices::Declarations& declarations() override { return capture_.declarations(); }

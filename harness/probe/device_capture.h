@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,23 @@ struct CaptureOptions {
   // At least so long between two flushes that steps ask for; the longer where most buffers are free: CUPTI gives a full
   // buffer back by itself, and holds up launches while it is flushed.
   std::int64_t flushIntervalNs = 1'000'000'000, spareFlushIntervalNs = 10'000'000'000;
+  // CUPTI's own buffers of device times in pinned host memory, not on the device. Of contexts that are made afterwards.
+  bool pinnedDeviceBuffers = false;
 };
+
+/// Of a capture, to be left out where it is asked what each costs (bench/capture_bench.cc). A trace that lacks any does
+/// not pass the audit's gate.
+enum class CapturePart : std::uint8_t {
+  kKernels,
+  kCopies,       // and sets
+  kWaits,        // of the host, and of streams for events
+  kEvents,       // recordings
+  kAllocations,  // of the driver's
+  kOverheads,    // CUPTI's own
+  kCalls,        // of the runtime and the driver
+  kCallbacks,    // which give work its role
+};
+constexpr int kCaptureParts = static_cast<int>(CapturePart::kCallbacks) + 1;
 
 /// What the capture itself took. Times in nanoseconds.
 struct CaptureCost {
@@ -68,6 +85,8 @@ class DeviceCapture {
   /// Nothing is recorded until resume(): contexts and modules made meanwhile are not in the trace either.
   virtual bool pause(std::string& error) = 0;
   virtual bool resume(std::string& error) = 0;
+  /// From the next resume() on: all but these is recorded. While paused.
+  virtual void leaveOut(const std::set<CapturePart>& parts) = 0;
 
   /// Ends the capture. What CUPTI refused meanwhile counts as one lost record each, so that the audit calls the trace
   /// incomplete. A second call gives an empty trace.

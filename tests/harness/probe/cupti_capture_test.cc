@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -229,6 +230,33 @@ TEST_F(CuptiCaptureTest, RecordsNothingWhilePaused) {
   std::set<std::string> names;
   for (const TraceRecord& kernel : of(trace, RecordKind::kKernel)) names.insert(trace.text(kernel.name));
   EXPECT_EQ(names, (std::set<std::string>{"before", "after"}));
+}
+
+TEST_F(CuptiCaptureTest, LeavesOutThePartsThatItIsToldToAndTakesThemUpAgain) {
+  CuptiCapture& capture = start();
+  cupti.makeContext(1, 0);
+  originHere = {4, devices::Phase::kNone, 0};
+  std::string error;
+  const auto leaveOut = [&](const std::set<CapturePart>& parts) {
+    ASSERT_TRUE(capture.pause(error)) << error;
+    capture.leaveOut(parts);
+    ASSERT_TRUE(capture.resume(error)) << error;
+  };
+  leaveOut({CapturePart::kEvents, CapturePart::kCalls});
+  cupti.launch("without_call");
+  cupti.recordEvent(1, 13, 5);
+  leaveOut({CapturePart::kKernels, CapturePart::kCallbacks});
+  cupti.launch("left_out");
+  leaveOut({});
+  cupti.launch("whole");
+  originHere = {};
+  const Trace trace = capture.stop(StopMode::kAtOnce);
+  std::map<std::string, std::string> roles;
+  for (const TraceRecord& kernel : of(trace, RecordKind::kKernel))
+    roles[trace.text(kernel.name)] = trace.text(kernel.role);
+  EXPECT_EQ(roles, (std::map<std::string, std::string>{{"without_call", "role[4]"}, {"whole", "role[4]"}}));
+  EXPECT_EQ(of(trace, RecordKind::kApi).size(), 2u);  // of the second launch, and of the third
+  EXPECT_TRUE(of(trace, RecordKind::kEvent).empty());
 }
 
 TEST_F(CuptiCaptureTest, WaitsForEveryContextThatLives) {
