@@ -21,14 +21,14 @@ class HostSync : public Fault {
     type_ = site.scenario.backend == "cuda" ? c10::DeviceType::CUDA : c10::DeviceType::PrivateUse1;
   }
   void syncPoint(model::SyncPoint point, std::int64_t) override {
-    if (point != model::SyncPoint::kQueuePush || !calledBy(role_)) return;
+    if (point != workPoint(role_) || !calledBy(role_)) return;
     for (std::int64_t i = 0; i < waits_; ++i)
       c10::impl::VirtualGuardImpl(type_).synchronizeDevice(static_cast<c10::DeviceIndex>(device_));
   }
 
  private:
   const std::string role_;
-  const std::int64_t waits_;  // before each sample
+  const std::int64_t waits_;  // each time
   int device_ = 0;
   c10::DeviceType type_ = c10::DeviceType::PrivateUse1;
 };

@@ -8,6 +8,7 @@
 
 namespace redraft::scenarios {
 
-std::unique_ptr<Fault> makeHostSync(JsonReader parameters);  // before every sample that the role queues
+/// Before every sample that a target queues, and before every step of a drafter's optimizer.
+std::unique_ptr<Fault> makeHostSync(JsonReader parameters);
 
 }  // namespace redraft::scenarios

@@ -7,6 +7,7 @@
 #include "base/unsupported.h"
 #include "devices/origin.h"
 #include "devices/placement.h"
+#include "model/instrument.h"
 
 namespace redraft::scenarios {
 
@@ -14,6 +15,11 @@ inline bool calledBy(const std::string& role) { return devices::roleName(devices
 inline std::int64_t callingStep() { return devices::currentOrigin().step; }
 inline bool isDrafter(const std::string& role) { return role.rfind("drafter[", 0) == 0; }
 inline bool calledByADrafter() { return isDrafter(devices::roleName(devices::currentOrigin().role)); }
+
+/// Where a fault puts in work of a role's, once a micro-batch of a target and once a step of a drafter.
+inline model::SyncPoint workPoint(const std::string& role) {
+  return isDrafter(role) ? model::SyncPoint::kOptimizerStep : model::SyncPoint::kQueuePush;
+}
 
 /// For a fault that mixes up the devices of two roles.
 inline void requireApart(const devices::Placement& placement, const std::string& role, const std::string& other) {

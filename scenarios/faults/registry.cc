@@ -9,7 +9,7 @@
 #include "scenarios/faults/missing_wait_fault.h"
 #include "scenarios/faults/numerics_faults.h"
 #include "scenarios/faults/process_faults.h"
-#include "scenarios/faults/stretch_fault.h"
+#include "scenarios/faults/slowdown_faults.h"
 #include "scenarios/faults/tracing_flag_fault.h"
 #include "scenarios/faults/wrong_device_faults.h"
 
@@ -35,6 +35,7 @@ const std::map<std::string, Maker>& makers() {
       {"host-sync", makeHostSync},
       {"missing-wait", makeMissingWait},
       {"stretch", makeStretch},
+      {"extra-copy", makeExtraCopy},
       {"wrong-scale", makeWrongScale},
       {"wrong-position", makeWrongPosition},
       {"slipped-update", makeSlippedUpdate},

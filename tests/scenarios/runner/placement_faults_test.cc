@@ -4,6 +4,7 @@
 #include "base/unsupported.h"
 #include "devices/placement.h"
 #include "scenarios/faults/fault.h"
+#include "scenarios/faults/role_work.h"
 #include "scenarios/spec/store.h"
 #include "tests/paths.h"
 
@@ -38,6 +39,14 @@ const char* const kNeedTwo[] = {"dual-drafter/shared-kernel-cache",
                                 "dual-drafter/stray-context",
                                 "dual-drafter/mask-on-other-device[topology.peer=on]",
                                 "dual-drafter/mask-on-other-device[topology.peer=off]"};
+
+TEST(DelayKernelTest, CompilesForTheGpusOfTheGpuScenarios) {
+  const std::string why = devices::Nvrtc::whyNone();
+  if (!why.empty()) GTEST_SKIP() << why;
+  const devices::Cubin cubin = devices::Nvrtc::open().compile(delaySource(), 90);
+  const std::string bytes(reinterpret_cast<const char*>(cubin.bytes.data()), cubin.bytes.size());
+  EXPECT_NE(bytes.find(kDelayKernel), std::string::npos);
+}
 
 TEST(PlacementFaultTest, AFaultOfTwoDevicesNeedsTwoGpusAndSaysWhichRolesShareOne) {
   for (const char* name : kNeedTwo) {
