@@ -22,6 +22,7 @@ void CuptiCapture::onCallback(void* self, CUpti_CallbackDomain domain, CUpti_Cal
     return capture.resourceCallback(id, *static_cast<const CUpti_ResourceData*>(data));
   const auto& call = *static_cast<const CUpti_CallbackData*>(data);
   if ((call.correlationId & kSampleMask) != 0) return capture.apiCallback(domain, id, call);
+  capture.latestCorrelation_.store(call.correlationId, std::memory_order_relaxed);
   const std::int64_t begun = captureClockNs();
   capture.apiCallback(domain, id, call);
   capture.sampledNs_.fetch_add(captureClockNs() - begun, std::memory_order_relaxed);

@@ -276,14 +276,14 @@ Trace CuptiCapture::stop(StopMode mode) {
 }
 
 Trace CuptiCapture::takeTrace() {
+  const CaptureCost cost = this->cost();
   dropped_ += pool_.failed() + resources_.lost() + declarations_.lost() + refusedCallbacks_ + lateBuffers_ +
-              (refused_.empty() ? 0 : 1);
+              cost.lostOrigins + (refused_.empty() ? 0 : 1);
   CaptureInfo& info = trace_.files.front().capture;
   info.source = "cupti";
   info.process = ::getpid();
   info.dropped = dropped_;
   for (const RecordKind kind : kRecordKindsCaptured) info.kinds.emplace_back(recordKindName(kind));
-  const CaptureCost cost = this->cost();
   const std::int64_t now = captureClockNs();
   addOverhead("Redraft Callbacks", now, now + cost.callbackNs, 0);  // all together
   trace_.records.back().detail = trace_.strings.intern(costText(cost));

@@ -77,6 +77,7 @@ class CuptiCapture {
 
   // On the worker.
   void work();
+  bool originsRunShort() const;
   void flushNow(bool forced);
   void parseFull();
   void addOrigin(TraceRecord& record);
@@ -103,6 +104,7 @@ class CuptiCapture {
   DeclarationLog declarations_;
   std::atomic<bool> stopped_{false}, paused_{false};
   std::atomic<std::int64_t> sampledCallbacks_{0}, sampledNs_{0}, refusedCallbacks_{0}, lateBuffers_{0};
+  std::atomic<std::uint32_t> latestCorrelation_{0};  // of the sampled calls
   std::mutex contextMutex_;
   std::vector<CUcontext> contexts_;  // that live
 
@@ -118,6 +120,7 @@ class CuptiCapture {
   std::unordered_map<std::string, StringId> kernelNames_;
   std::unordered_map<devices::RoleId, StringId> roleNames_;
   std::vector<FullBuffer> full_;
+  std::uint32_t correlationFlushed_ = 0;  // the latest when records were last asked for
   std::int64_t dropped_ = 0;
   mutable std::mutex costMutex_;
   CaptureCost cost_;

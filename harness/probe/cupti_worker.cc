@@ -16,7 +16,7 @@ void CuptiCapture::work() {
   while (!endWanted_) {
     work_.wait_for(lock, std::chrono::milliseconds(100),
                    [this] { return endWanted_ || flushWanted_ || pool_.hasFull(); });
-    const bool flush = std::exchange(flushWanted_, false);
+    const bool flush = std::exchange(flushWanted_, false) || originsRunShort();
     lock.unlock();
     if (flush) flushNow(false);
     parseFull();
@@ -24,8 +24,15 @@ void CuptiCapture::work() {
   }
 }
 
+/// A thread's records stay with CUPTI until its buffer is full, and the role of each call is kept for so many calls of
+/// all threads. Correlations count calls that are not recorded too.
+bool CuptiCapture::originsRunShort() const {
+  return latestCorrelation_.load(std::memory_order_relaxed) - correlationFlushed_ >= origins_.slots() / 4;
+}
+
 /// Holds no lock: CUPTI calls back from here.
 void CuptiCapture::flushNow(bool forced) {
+  correlationFlushed_ = latestCorrelation_.load(std::memory_order_relaxed);
   const std::int64_t begun = captureClockNs();
   const CUptiResult result = api_.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
   const std::int64_t ended = captureClockNs();
@@ -79,7 +86,9 @@ void CuptiCapture::addOrigin(TraceRecord& record) {
   if (record.correlation < 0) return;
   const auto origin = origins_.find(static_cast<std::uint32_t>(record.correlation));
   if (!origin) {
-    if (record.kind != RecordKind::kApi) return;  // its call had it, and passes it on
+    // Work has its role of its call, which passes it on.
+    if (record.kind != RecordKind::kApi || !origins_.overwritten(static_cast<std::uint32_t>(record.correlation)))
+      return;
     const std::lock_guard lock(costMutex_);
     ++cost_.lostOrigins;
     return;

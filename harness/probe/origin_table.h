@@ -19,12 +19,22 @@ class OriginTable {
   /// `slots` is a power of two.
   explicit OriginTable(std::size_t slots) : slots_(new Slot[slots]()), mask_(slots - 1) {}
 
+  std::size_t slots() const { return mask_ + 1; }
+
   void put(std::uint32_t correlation, const devices::Origin& origin) {
     Slot& slot = slots_[correlation & mask_];
     // Invalid while it is written: a reader that sees the new step sees that the key was taken away, or is new too.
     slot.key.store(0, std::memory_order_relaxed);
     slot.step.store(origin.step, std::memory_order_release);
     slot.key.store(keyOf(correlation, origin), std::memory_order_release);
+  }
+
+  /// A later call took the slot. Of a call that was under way when the capture began there is nothing either, and
+  /// nothing is lost.
+  bool overwritten(std::uint32_t correlation) const {
+    const std::uint64_t key = slots_[correlation & mask_].key.load(std::memory_order_acquire);
+    const auto age = static_cast<std::int32_t>(static_cast<std::uint32_t>(key >> 32) - correlation);
+    return key != 0 && age > 0;
   }
 
   /// Nothing when the call was never put, or its slot was taken by a later one.

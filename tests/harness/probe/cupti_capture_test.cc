@@ -213,6 +213,7 @@ TEST_F(CuptiCaptureTest, NoticesARoleThatWasOverwritten) {
   originHere = {};
   const Trace trace = capture.stop(StopMode::kAtOnce);
   EXPECT_EQ(capture.cost().lostOrigins, 24);
+  EXPECT_EQ(trace.files.front().capture.dropped, 24);
   const auto kernels = of(trace, RecordKind::kKernel);
   EXPECT_EQ(std::count_if(kernels.begin(), kernels.end(), [](const TraceRecord& kernel) { return kernel.role == 0; }),
             24);
@@ -321,6 +322,24 @@ TEST_F(CuptiCaptureTest, FlushesMoreOftenWhereBuffersAreShort) {
   cupti.launch("kernel");  // takes the only one
   EXPECT_TRUE(flushedWithin(std::chrono::seconds(20)));
   capture.stop(StopMode::kAtOnce);
+}
+
+TEST_F(CuptiCaptureTest, FlushesBeforeRolesAreOverwritten) {
+  CaptureOptions options = small();
+  options.bufferBytes = 1 << 20;  // full long after the roles of its calls are gone
+  options.originSlots = 1 << 12;
+  CuptiCapture& capture = start(options);
+  originHere = {1, devices::Phase::kNone, 0};
+  for (std::int64_t round = 1; round <= 8; ++round) {
+    for (int i = 0; i < 1100; ++i) cupti.launch("kernel");
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (capture.cost().flushes < round && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  }
+  originHere = {};
+  const Trace trace = capture.stop(StopMode::kAtOnce);
+  EXPECT_EQ(capture.cost().lostOrigins, 0);
+  EXPECT_EQ(trace.files.front().capture.dropped, 0);
+  EXPECT_EQ(of(trace, RecordKind::kKernel).size(), 8u * 1100);
 }
 
 TEST_F(CuptiCaptureTest, SaysWhichToolIsInItsWay) {
