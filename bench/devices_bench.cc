@@ -4,6 +4,7 @@
 #include "devices/context_guard.h"
 #include "devices/kernel_cache.h"
 #include "devices/sim/sim_driver.h"
+#include "devices/sim/work_times.h"
 
 namespace redraft::devices {
 namespace {
@@ -72,11 +73,13 @@ void adoptAndRelease(benchmark::State& state) {
 }
 BENCHMARK(adoptAndRelease)->ThreadRange(1, 8);
 
-/// Eight tensors touched, as attention does; the record is kept.
+/// Eight tensors touched, as attention does; the record is kept. `timed`: a trace asks when the work ran.
 void launch(benchmark::State& state) {
   SimOptions options;
   options.raceCheck = state.range(0) != 0;
   const auto own = makeSimDriver(options);
+  std::int64_t total = 0;
+  if (state.range(1) != 0) setWorkSink(*own, [&](std::int64_t, std::int64_t lasted) { total += lasted; });
   const ContextGuard guard(*own, 0);
   Module module;
   Function function;
@@ -90,7 +93,7 @@ void launch(benchmark::State& state) {
   }
   for (auto _ : state) check(own->launch(function, {}, {}, arguments), "launch", 0);
 }
-BENCHMARK(launch)->ArgName("raceCheck")->Arg(0)->Arg(1);
+BENCHMARK(launch)->ArgNames({"raceCheck", "timed"})->ArgsProduct({{0, 1}, {0, 1}});
 
 void cacheHit(benchmark::State& state) {
   static KernelCache cache(driver(), [](const std::string&) { return emptyImage(); });

@@ -17,6 +17,7 @@
 #include "devices/sim/race_check.h"
 #include "devices/sim/sim_driver.h"
 #include "devices/sim/sim_objects.h"
+#include "devices/sim/work_times.h"
 
 namespace redraft::devices {
 
@@ -83,6 +84,7 @@ class SimDriverImpl final : public SimDriver {
   void noteWork(Stream stream, const char* name, std::span<const MemoryTouch> touches) override;
   std::vector<RoleMemory> roleMemory() const override;
   bool poisoned() const override { return poisoned_.load(std::memory_order_acquire); }
+  void setWorkSink(WorkSink sink) { workSink_ = std::move(sink); }
 
  private:
   struct NoFill {
@@ -151,6 +153,8 @@ class SimDriverImpl final : public SimDriver {
   Verdict settle();
 
   // sim_work.cc
+  template <class Work>
+  void timed(const Work& work) const;
   Verdict checkLaunch(const FunctionState* function, const LaunchShape& shape, const StreamState& stream) const;
   Reach reach(const std::vector<MemoryTouch>& touches, int device);
   void fault(const std::string& what, ContextState& context);
@@ -179,6 +183,7 @@ class SimDriverImpl final : public SimDriver {
   const SimOptions options_;
   const std::uint64_t serial_;  // of this driver in the process; the upper half of every handle
   std::unique_ptr<DriverLog> log_;
+  WorkSink workSink_;
   std::vector<DeviceState> devices_;
   std::vector<std::atomic<bool>> peers_;
   std::vector<RoleCount> roles_;  // role-major

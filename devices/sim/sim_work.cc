@@ -1,3 +1,4 @@
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -6,9 +7,23 @@
 namespace redraft::devices {
 namespace {
 
+std::int64_t steadyNanos() { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
+
 std::string deviceText(int device) { return device < 0 ? "the host" : "device " + std::to_string(device); }
 
 }  // namespace
+
+void setWorkSink(SimDriver& driver, WorkSink sink) {
+  static_cast<SimDriverImpl&>(driver).setWorkSink(std::move(sink));  // makeSimDriver() makes no other
+}
+
+template <class Work>
+void SimDriverImpl::timed(const Work& work) const {
+  if (!workSink_) return work();
+  const std::int64_t begin = steadyNanos();
+  work();
+  workSink_(begin, steadyNanos() - begin);
+}
 
 SimDriverImpl::Verdict SimDriverImpl::checkLaunch(const FunctionState* function, const LaunchShape& shape,
                                                   const StreamState& stream) const {
@@ -118,7 +133,7 @@ Status SimDriverImpl::launch(Function function, const LaunchShape& shape, Stream
   });
   if (status != Status::kSuccess || on->context->faulted.load(std::memory_order_acquire)) return status;
   checkRaces(*on, code->name, arguments.touches);
-  code->kernel(const_cast<void**>(arguments.params.data()));
+  timed([&] { code->kernel(const_cast<void**>(arguments.params.data())); });
   return status;
 }
 
@@ -183,7 +198,7 @@ Status SimDriverImpl::copy(void* destination, const void* source, std::size_t by
     checkCopyRaces(*on, {"source", source, bytes, false}, from, {"destination", destination, bytes, true}, to);
     if (waits) races_.synchronized(on->index);
   }
-  std::memmove(destination, source, bytes);
+  timed([&] { std::memmove(destination, source, bytes); });
   return status;
 }
 

@@ -1,5 +1,7 @@
 #include "harness/trace/driver_trace.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -94,7 +96,8 @@ class Numbers {
 
 class Builder {
  public:
-  Builder(const std::vector<LogRecord>& records, std::int64_t dropped, std::int64_t process) : numbers_(records) {
+  Builder(const std::vector<LogRecord>& records, const WorkTimes& work, std::int64_t dropped, std::int64_t process)
+      : numbers_(records), work_(work) {
     TraceFile& file = trace_.files.emplace_back();
     file.path = "driver log";
     file.capture = {"sim", process, dropped, {}, {}};
@@ -119,6 +122,9 @@ class Builder {
     const bool refused = call.status != devices::Status::kSuccess;
     api.name = text(refused ? std::string("refused ") + name : name);
     if (refused) api.detail = text(std::string(devices::statusName(call.status)) + ": " + call.detail);
+    const auto ran = work_.find(call.sequence);
+    if (ran != work_.end())
+      api.durationNs = std::max<std::int64_t>(1, ran->second.first + ran->second.second - call.nanos);
     trace_.records.push_back(api);
     if (!refused) addEffect(call);
   }
@@ -185,6 +191,10 @@ class Builder {
 
   void addEffect(const LogRecord& call) {
     TraceRecord record = common(call);
+    if (const auto ran = work_.find(call.sequence); ran != work_.end()) {
+      record.startNs += ran->second.first - call.nanos;
+      record.durationNs = std::max<std::int64_t>(1, ran->second.second);
+    }
     record.name = text(call.name);
     record.object = call.object;
     switch (call.kind) {
@@ -281,6 +291,7 @@ class Builder {
   }
 
   const Numbers numbers_;
+  const WorkTimes& work_;
   Trace trace_;
   std::int64_t begin_ = 0;
   std::map<std::uint64_t, std::int64_t> recordings_;  // event → its newest recording
@@ -296,12 +307,21 @@ void DriverTraceRecorder::add(const LogRecord& record) {
   if (succeeded &&
       (record.kind == CallKind::kSetCurrent || record.kind == CallKind::kAllocate || record.kind == CallKind::kFree))
     return;
+  const bool works = record.kind == CallKind::kLaunch || record.kind == CallKind::kCopy;
   const std::lock_guard lock(mutex_);
-  if (records_.size() < capacity_) {
+  const bool kept = records_.size() < capacity_;
+  if (kept) {
     records_.push_back(record);
   } else {
     ++lost_;
   }
+  if (works) newest_[record.thread] = kept ? record.sequence : 0;
+}
+
+void DriverTraceRecorder::addWork(std::int64_t begin, std::int64_t lasted) {
+  const std::lock_guard lock(mutex_);
+  const auto call = newest_.find(static_cast<std::uint64_t>(::gettid()));
+  if (call != newest_.end() && call->second != 0) work_[call->second] = {begin, lasted};
 }
 
 Trace DriverTraceRecorder::trace(std::int64_t process) const {
@@ -309,7 +329,7 @@ Trace DriverTraceRecorder::trace(std::int64_t process) const {
   std::vector<LogRecord> records = records_;
   std::sort(records.begin(), records.end(),
             [](const LogRecord& a, const LogRecord& b) { return a.sequence < b.sequence; });
-  Builder builder(records, lost_, process);
+  Builder builder(records, work_, lost_, process);
   for (const LogRecord& record : records) builder.add(record);
   return builder.take();
 }

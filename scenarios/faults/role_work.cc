@@ -53,7 +53,9 @@ devices::Image delayImage(devices::Driver& driver, at::Device device) {
 devices::GpuSource delaySource() { return {std::string(kDelayKernel) + ".cu", kSource, {}, {}}; }
 
 RoleWork::RoleWork(const FaultSite& site, const std::string& role)
-    : driver_(site.driver), device_(deviceOf(site, role)) {
+    : driver_(site.driver), device_(deviceOf(site, role)) {}
+
+void RoleWork::prepareDelay() {
   devices::Library library;  // its functions work in every context
   devices::check(driver_.loadLibrary(delayImage(driver_, device_), &library), "loadLibrary", device_.index());
   devices::check(driver_.libraryFunction(library, kDelayKernel, &delay_), "libraryFunction", device_.index());
@@ -74,16 +76,16 @@ void RoleWork::delay(std::chrono::nanoseconds lasts) {
   devices::check(driver_.launch(delay_, {}, stream(), arguments), "launch", device_.index(), kDelayKernel);
 }
 
-void RoleWork::reserve(std::size_t bytes) {
+void RoleWork::prepareCopy(std::size_t bytes) {
   const at::TensorOptions options = at::TensorOptions(device_).dtype(at::kByte);
   from_ = at::zeros({static_cast<std::int64_t>(bytes)}, options);
   to_ = at::zeros_like(from_);
   c10::impl::VirtualGuardImpl(device_.type()).synchronizeDevice(device_.index());  // another stream reads it
 }
 
-void RoleWork::copy(std::size_t bytes) {
-  REDRAFT_CHECK(from_.defined() && bytes <= from_.nbytes(), "room for the copy was reserved");
-  devices::check(driver_.copy(to_.mutable_data_ptr(), from_.const_data_ptr(), bytes, stream()), "copy",
+void RoleWork::copy() {
+  REDRAFT_CHECK(from_.defined(), "a copy is prepared");
+  devices::check(driver_.copy(to_.mutable_data_ptr(), from_.const_data_ptr(), from_.nbytes(), stream()), "copy",
                  device_.index());
 }
 

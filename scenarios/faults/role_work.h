@@ -22,16 +22,18 @@ devices::GpuSource delaySource();
 /// Methods are called on the role's thread, its device and stream current.
 class RoleWork {
  public:
-  /// From Fault::install(). Throws Error(kBadInput) when there is no such role, and Error(kEnvironment) where a GPU's
-  /// kernel cannot be compiled.
+  /// Throws Error(kBadInput) when there is no such role.
   RoleWork(const FaultSite& site, const std::string& role);
+
+  // From Fault::install(): what delay() and copy() need. The first throws Error(kEnvironment) where a GPU's kernel
+  // cannot be compiled.
+  void prepareDelay();
+  void prepareCopy(std::size_t bytes);
 
   /// A kernel of one thread that lasts so long.
   void delay(std::chrono::nanoseconds lasts);
-  /// A copy within the device, of at most `reserved` bytes.
-  void copy(std::size_t bytes);
-  /// Room for it, from Fault::install().
-  void reserve(std::size_t bytes);
+  /// A copy of as many bytes as were prepared, within the device.
+  void copy();
 
  private:
   devices::Stream stream() const;

@@ -28,14 +28,15 @@ class Stretch : public Fault {
         percent_(parameters.number("percent", 0, 1000)),
         point_(pointOf(parameters.choice("at", {"step-end", "all-reduce", "optimizer"}, "step-end"))) {}
 
-  void install(FaultSite& site) override { work_.emplace(site, role_); }
+  void install(FaultSite& site) override { work_.emplace(site, role_).prepareDelay(); }
   void syncPoint(SyncPoint point, std::int64_t) override {
     if (point != point_ || !calledBy(role_)) return;
     const auto now = Clock::now();
+    const bool first = !last_;
     const auto own = last_ ? now - *last_ - planted_ : Clock::duration{0};
     last_ = now;
     planted_ = std::max(Clock::duration{0}, std::chrono::duration_cast<Clock::duration>(own * percent_ / 100));
-    if (planted_.count() > 0) work_->delay(planted_);
+    if (first || planted_.count() > 0) work_->delay(planted_);  // the first is empty, and loads the code
   }
 
  private:
@@ -56,12 +57,9 @@ class ExtraCopy : public Fault {
       : role_(parameters.string("role", "drafter[0]")),
         bytes_(static_cast<std::size_t>(parameters.integer("mebibytes", 1, 4096, 16)) << 20) {}
 
-  void install(FaultSite& site) override {
-    work_.emplace(site, role_);
-    work_->reserve(bytes_);
-  }
+  void install(FaultSite& site) override { work_.emplace(site, role_).prepareCopy(bytes_); }
   void syncPoint(SyncPoint point, std::int64_t) override {
-    if (point == workPoint(role_) && calledBy(role_)) work_->copy(bytes_);
+    if (point == workPoint(role_) && calledBy(role_)) work_->copy();
   }
 
  private:

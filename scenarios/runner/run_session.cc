@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/log.h"
+#include "devices/sim/work_times.h"
 #include "harness/trace/driver_trace.h"
 #include "model/checkpoint.h"
 #include "model/kernels/attention.h"
@@ -92,6 +93,7 @@ class Session {
     model::setInstrument(nullptr);
     model::setKernelCache(nullptr);
     driver_.log().setSink({});
+    if (devices::SimDriver* const simulated = backend_.simulated()) devices::setWorkSink(*simulated, {});
   }
 
   int run(const std::string& token) {
@@ -106,6 +108,8 @@ class Session {
       recorder_.add(record);
       events_->driverCall(record);
     });
+    if (devices::SimDriver* const simulated = backend_.simulated())
+      devices::setWorkSink(*simulated, [this](auto begin, auto lasted) { recorder_.addWork(begin, lasted); });
     cache_.setHook([this](devices::CacheEvent event, const devices::CacheRequest& request) {
       events_->cacheEvent(event, request);
     });

@@ -1,6 +1,7 @@
 #include <array>
 #include <numeric>
 
+#include "devices/sim/work_times.h"
 #include "tests/devices/sim_fixture.h"
 
 namespace redraft::devices {
@@ -92,6 +93,21 @@ TEST_F(SimCopyTest, RangesBeyondAnAllocationAndNullAreInvalid) {
   EXPECT_EQ(driver->copy(host.data(), memory[0] + 1, kBytes, {}), Status::kInvalidValue);
   EXPECT_EQ(driver->copy(nullptr, memory[0], 4, {}), Status::kInvalidValue);
   EXPECT_EQ(driver->copy(nullptr, nullptr, 0, {}), Status::kSuccess) << "an empty copy touches nothing";
+}
+
+TEST_F(SimCopyTest, SaysWhenItRanBehindItsRecordWhereThatIsAsked) {
+  std::vector<std::array<std::int64_t, 3>> works;  // begin, length, calls logged before
+  setWorkSink(*driver, [&](std::int64_t begin, std::int64_t lasted) {
+    works.push_back({begin, lasted, static_cast<std::int64_t>(driver->log().count(CallKind::kCopy))});
+  });
+  check(driver->copy(memory[0] + 8, memory[0], 16, {}), "copy", 0);
+  EXPECT_NE(driver->copy(nullptr, memory[0], 16, {}), Status::kSuccess);  // refused: nothing ran
+  setWorkSink(*driver, {});
+  check(driver->copy(memory[0] + 8, memory[0], 16, {}), "copy", 0);
+  ASSERT_EQ(works.size(), 1u);
+  EXPECT_GE(works[0][1], 0);
+  EXPECT_EQ(works[0][2], 1);
+  EXPECT_GE(works[0][0], driver->log().records().front().nanos);
 }
 
 }  // namespace

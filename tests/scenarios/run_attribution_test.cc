@@ -51,5 +51,38 @@ TEST_F(RunAttributionTest, NamesTheRoleThatWaitsMoreOftenThanItsTwin) {
       << text;
 }
 
+/// The largest change that is clear, and no wait for others.
+Json firstCause(const Json& difference) {
+  Json first;
+  for (const Json& device : difference["devices"])
+    for (const Json& change : device["changes"])
+      if (change["clear"] == true && change["part"] != "late_launch" && change["part"] != "event_wait" &&
+          (first.is_null() || first["change_ns"].get<double>() < change["change_ns"].get<double>()))
+        first = change;
+  return first;
+}
+
+TEST_F(RunAttributionTest, NamesAKernelThatMakesStepsLonger) {
+  const std::string slow = run("throughput/slow-kernel"), plain = run("throughput/drafter");
+  const Json json = Json::parse(runRedraft(folder_.path(), {"attribute", plain, slow, "--json"}).out);
+  const Json cause = firstCause(json["difference"]);
+  ASSERT_FALSE(cause.is_null()) << json;
+  EXPECT_EQ(cause["name"], "planted_delay");
+  EXPECT_EQ(cause["part"], "compute");
+  EXPECT_EQ(cause["role"], "drafter[0]");
+  EXPECT_EQ(cause["phase"], "optimizer");
+  EXPECT_EQ(cause["matched_by"], "only_b");
+}
+
+TEST_F(RunAttributionTest, NamesACopyThatMakesStepsLonger) {
+  const std::string slow = run("throughput/extra-copy"), plain = run("throughput/drafter");
+  const Json json = Json::parse(runRedraft(folder_.path(), {"attribute", plain, slow, "--json"}).out);
+  const Json cause = firstCause(json["difference"]);
+  ASSERT_FALSE(cause.is_null()) << json;
+  EXPECT_EQ(cause["name"], "Memcpy DtoD (Device -> Device)");
+  EXPECT_EQ(cause["part"], "copies");
+  EXPECT_EQ(cause["role"], "drafter[0]");
+}
+
 }  // namespace
 }  // namespace redraft::scenarios

@@ -1,5 +1,10 @@
 // Compact form, Kineto JSON and the driver's log: what is written is read back, and audits the same.
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <map>
+#include <thread>
+#include <utility>
 
 #include "base/files.h"
 #include "devices/sim/sim_driver.h"
@@ -230,6 +235,38 @@ TEST(DriverTraceTest, HoldsContextsCopiesEventsAndWaits) {
   EXPECT_EQ(refused, 1);
   const TraceAudit audit = auditTrace(trace, nullptr);
   for (const TraceCheck& check : audit.gate) EXPECT_NE(check.state, AuditState::kFound) << check.id;
+}
+
+TEST(DriverTraceTest, GivesWorkTheTimeThatItTookWithinItsCall) {
+  DriverTraceRecorder recorder(4);
+  std::uint64_t sequence = 0;
+  const auto call = [&](std::int64_t nanos) {
+    devices::LogRecord record;
+    record.sequence = ++sequence;
+    record.thread = static_cast<std::uint64_t>(::gettid());
+    record.nanos = nanos;
+    record.context = 5;
+    record.device = 0;
+    recorder.add(record);
+  };
+  call(100);
+  std::thread([&] {
+    call(110);
+    recorder.addWork(140, 0);  // too short for the clock
+  }).join();
+  recorder.addWork(130, 400);
+  call(900);  // nothing is said of its work
+  call(1000);
+  call(1100);  // beyond the capacity
+  recorder.addWork(1110, 50);
+  using Times = std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>>;
+  Times calls, kernels;  // begin after the first call, and length
+  const Trace trace = recorder.trace(1);
+  for (const TraceRecord& record : trace.records)
+    (record.kind == RecordKind::kKernel ? kernels : calls)[record.correlation] = {record.startNs - 1000,
+                                                                                  record.durationNs};
+  EXPECT_EQ(kernels, (Times{{1, {30, 400}}, {2, {40, 1}}, {3, {800, 1}}, {4, {900, 1}}}));
+  EXPECT_EQ(calls, (Times{{1, {0, 430}}, {2, {10, 30}}, {3, {800, 1}}, {4, {900, 1}}}));
 }
 
 TEST(DriverTraceTest, SaysHowMuchItLost) {
