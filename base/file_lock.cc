@@ -7,6 +7,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/characters.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/internal/descriptor.h"
@@ -21,8 +22,7 @@ std::string holderOf(int fd) {
   const ssize_t count = ::pread(fd, text, sizeof text, 0);
   const std::string_view found(text, count > 0 ? static_cast<std::size_t>(count) : 0);
   const std::string pid(found.substr(0, found.find('\n')));
-  const bool isNumber = !pid.empty() && pid.find_first_not_of("0123456789") == std::string::npos;
-  return isNumber ? "process " + pid : "another process";
+  return isDigits(pid) ? "process " + pid : "another process";
 }
 
 /// 0, EWOULDBLOCK when it is held to the end of the time, or another errno.

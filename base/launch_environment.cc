@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "base/characters.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -141,7 +142,7 @@ int meetingPort(const Variables& variables, const LaunchEnvironment& launch) {
 }
 
 bool isHostCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || isDigit(c) || c == '-' || c == '.' || c == '_';
 }
 
 }  // namespace
@@ -156,7 +157,7 @@ std::string firstHost(const std::string& slurmNodeList) {
   while (at < slurmNodeList.size() && slurmNodeList[at] == '[') {
     ++at;
     const std::size_t before = host.size();
-    take([](char c) { return c >= '0' && c <= '9'; });
+    take(isDigit);
     const std::size_t close = slurmNodeList.find(']', at);
     if (host.size() == before || close == std::string::npos) host.clear();
     if (host.empty()) break;

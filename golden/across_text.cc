@@ -1,17 +1,13 @@
 #include <algorithm>
-#include <cstdio>
 
+#include "base/formatted.h"
 #include "golden/across.h"
 
 namespace redraft::golden {
 
 namespace {
 
-std::string number(double value, const char* format = "%.2g") {
-  char text[32];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
+std::string number(double value) { return formatted("%.2g", value); }
 
 const char* unitOf(MetricKind kind) {
   if (kind == MetricKind::kUlp) return " ULP";

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "golden/distance.h"
+#include "golden/quantile.h"
 
 namespace redraft::golden {
 
@@ -110,23 +111,15 @@ bool incomparable(NumericsComparison& out, const Record& expected, const Record&
   return !out.reason.empty();
 }
 
-double quantile(std::vector<double> sorted, double q) {
-  const double at = q * static_cast<double>(sorted.size() - 1);
-  const auto low = static_cast<std::size_t>(at);
-  const std::size_t high = std::min(low + 1, sorted.size() - 1);
-  return sorted[low] + (at - static_cast<double>(low)) * (sorted[high] - sorted[low]);
-}
-
-ThroughputRatio ratioOf(const std::string& role, std::vector<double> expected, std::vector<double> actual) {
-  std::sort(expected.begin(), expected.end());
-  std::sort(actual.begin(), actual.end());
+ThroughputRatio ratioOf(const std::string& role, const std::vector<double>& expected,
+                        const std::vector<double>& actual) {
   ThroughputRatio out;
   out.role = role;
-  out.expectedMedian = quantile(expected, 0.5);
-  out.actualMedian = quantile(actual, 0.5);
+  out.expectedMedian = quantileOf(expected, 0.5);
+  out.actualMedian = quantileOf(actual, 0.5);
   out.ratio = out.actualMedian / out.expectedMedian;
-  out.low = quantile(actual, 0.25) / quantile(expected, 0.75);
-  out.high = quantile(actual, 0.75) / quantile(expected, 0.25);
+  out.low = quantileOf(actual, 0.25) / quantileOf(expected, 0.75);
+  out.high = quantileOf(actual, 0.75) / quantileOf(expected, 0.25);
   return out;
 }
 

@@ -1,16 +1,9 @@
-#include <cstdio>
-
+#include "base/formatted.h"
 #include "golden/compare.h"
 
 namespace redraft::golden {
 
 namespace {
-
-std::string format(const char* pattern, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, pattern, value);
-  return text;
-}
 
 std::string describeMetric(const MetricDifference& difference) {
   std::string text = difference.metric + ": expected " + difference.expected + ", got " + difference.actual;
@@ -33,8 +26,8 @@ std::string describe(const NumericsComparison& comparison) {
           std::to_string(comparison.gradients.size()) + " of them; the furthest off:\n";
   for (std::size_t i = 0; i < comparison.gradients.size() && i < kShown; ++i) {
     const GradientDifference& gradient = comparison.gradients[i];
-    text += "    " + gradient.parameter + ": about " + format("%.2g", gradient.relative) + " relative, norm " +
-            format("%.9g", gradient.l2Expected) + " -> " + format("%.9g", gradient.l2Actual) + "\n";
+    text += "    " + gradient.parameter + ": about " + formatted("%.2g", gradient.relative) + " relative, norm " +
+            formatted("%.9g", gradient.l2Expected) + " -> " + formatted("%.9g", gradient.l2Actual) + "\n";
   }
   return text;
 }
@@ -43,9 +36,9 @@ std::string describe(const ThroughputComparison& comparison) {
   if (comparison.outcome == Outcome::kIncomparable) return "throughput not comparable: " + comparison.reason + "\n";
   std::string text;
   for (const ThroughputRatio& role : comparison.roles) {
-    text += "  " + role.role + ": " + format("%.0f", role.actualMedian) + " tokens/s against " +
-            format("%.0f", role.expectedMedian) + ", ratio " + format("%.3f", role.ratio) + " (quartiles " +
-            format("%.3f", role.low) + " to " + format("%.3f", role.high) + ")\n";
+    text += "  " + role.role + ": " + formatted("%.0f", role.actualMedian) + " tokens/s against " +
+            formatted("%.0f", role.expectedMedian) + ", ratio " + formatted("%.3f", role.ratio) + " (quartiles " +
+            formatted("%.3f", role.low) + " to " + formatted("%.3f", role.high) + ")\n";
   }
   return text;
 }

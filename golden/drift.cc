@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "base/formatted.h"
 #include "golden/across.h"
 #include "golden/distance.h"
 
@@ -97,20 +97,14 @@ void answer(const Effect& environment, const Effect& code, DriftReport& report) 
   }
 }
 
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g", value);
-  return text;
-}
-
 std::string lineOf(const DriftEdge& edge) {
   std::string text = "  " + edge.what + ": ";
   if (!edge.differs) return text + "not known\n";
   if (!*edge.differs) return text + "the same bits\n";
   text += "differs";
   if (edge.firstStep) text += " from step " + std::to_string(*edge.firstStep) + " on";
-  if (edge.loss) text += ", loss by " + number(*edge.loss) + " relative there";
-  if (edge.gradient) text += ", gradients by up to about " + number(*edge.gradient);
+  if (edge.loss) text += ", loss by " + formatted("%.2g", *edge.loss) + " relative there";
+  if (edge.gradient) text += ", gradients by up to about " + formatted("%.2g", *edge.gradient);
   return text + "\n" + (edge.bound.empty() ? "" : "    " + edge.bound + "\n");
 }
 

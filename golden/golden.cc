@@ -2,10 +2,11 @@
 
 #include <sys/stat.h>
 
+#include "base/characters.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "golden/golden_file.h"
-#include "golden/median.h"
+#include "golden/quantile.h"
 
 namespace redraft::golden {
 
@@ -115,7 +116,7 @@ BlessResult previewBless(const Record& run, const std::string& root, const std::
 
 BlessResult bless(const Record& run, const std::string& root, const std::string& scenario, const Provenance& provenance,
                   const AcrossMeans& means, const RunRates& runRates) {
-  if (provenance.reason.find_first_not_of(" \t\n") == std::string::npos) {
+  if (isBlank(provenance.reason)) {
     throwBadInput("--reason", "a golden needs a reason", "say in a sentence why these numbers are right");
   }
   BlessResult result = previewBless(run, root, scenario);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/characters.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
@@ -101,7 +102,7 @@ void readEvaluation(JsonReader reader, Record& record) {
 }
 
 int deviceIndex(JsonReader& peaks, const std::string& key) {
-  const bool digits = !key.empty() && key.size() <= 4 && key.find_first_not_of("0123456789") == std::string::npos;
+  const bool digits = key.size() <= 4 && isDigits(key);
   if (!digits) peaks.fail(key, "'" + key + "' is not a device index");
   return std::stoi(key);
 }

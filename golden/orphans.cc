@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/characters.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "golden/golden_file.h"
@@ -106,7 +107,7 @@ std::vector<Orphan> findOrphans(const std::string& root, const std::map<std::str
 }
 
 void prune(const std::string& root, const Orphan& orphan, const PruneNote& why) {
-  if (why.reason.find_first_not_of(" \t\n") == std::string::npos)
+  if (isBlank(why.reason))
     throwBadInput("--reason", "taking a golden away needs a reason", "say in a sentence why it is of no use");
   if (orphan.keys.empty())
     removeFile(root, orphan.file);

@@ -1,11 +1,11 @@
 #include "golden/review.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 #include <map>
 
 #include "base/error.h"
+#include "base/formatted.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "golden/conflict.h"
@@ -151,12 +151,6 @@ std::string shortened(const std::optional<std::string>& text, bool isGradient) {
   return "L2 " + text->substr(0, space);  // the rest of a digest is for machines
 }
 
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g", value);
-  return text;
-}
-
 }  // namespace
 
 const Change& ChangeSeries::furthest() const {
@@ -215,7 +209,7 @@ std::string describe(const Change& change) {
   if (!change.ulp || !change.relative) return text;
   const bool far = *change.ulp == std::numeric_limits<std::uint64_t>::max();
   return text + " (" + (far ? "not finite" : std::to_string(*change.ulp) + " ULP") + ", " +
-         (isGradient ? "about " : "") + number(*change.relative) + " relative)";
+         (isGradient ? "about " : "") + formatted("%.2g", *change.relative) + " relative)";
 }
 
 std::string describe(const ChangeSeries& series) {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 
-#include "golden/median.h"
+#include "base/formatted.h"
+#include "golden/quantile.h"
 #include "golden/student.h"
 
 namespace redraft::golden {
@@ -50,13 +50,6 @@ std::string problemOf(const StoredSide& a, const StoredSide& b) {
     return "another machine: " + a.performanceClass->name() + " against " + b.performanceClass->name();
   if (a.rates.empty() || b.rates.empty()) return "one side has no throughput";
   return "";
-}
-
-template <class... Values>
-std::string format(const char* pattern, Values... values) {
-  char text[256];
-  std::snprintf(text, sizeof text, pattern, values...);
-  return text;
 }
 
 }  // namespace
@@ -117,10 +110,10 @@ std::string describe(const StoredAnswer& answer) {
   text += "\n";
   if (!answer.time) return text;
   text +=
-      format("  from stored runs, with a spread of %.2f %% between repeated ones (%d degrees of freedom): ± %.1f %%",
-             100 * answer.spread, answer.degrees, 100 * answer.half);
+      formatted("  from stored runs, with a spread of %.2f %% between repeated ones (%d degrees of freedom): ± %.1f %%",
+                100 * answer.spread, answer.degrees, 100 * answer.half);
   if (answer.pairedHalf)
-    text += format("; a bench of %d pairs, by turns, about ± %.1f %%", kFewestPairs, 100 * *answer.pairedHalf);
+    text += formatted("; a bench of %d pairs, by turns, about ± %.1f %%", kFewestPairs, 100 * *answer.pairedHalf);
   return text + "\n";
 }
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 
 #include "base/error.h"
-#include "golden/median.h"
+#include "base/formatted.h"
+#include "golden/quantile.h"
 #include "golden/signed_rank.h"
 
 namespace redraft::golden {
@@ -18,11 +18,7 @@ constexpr double kNormalScale = 1.4826;    // from a median deviation to a stand
 constexpr double kMostExcluded = 1 / 3.0;  // of the pairs
 constexpr double kLopsided = 0.01;         // how rarely chance throttles one side so much more often
 
-std::string percent(double ratio) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%+.1f %%", 100 * (ratio - 1));
-  return text;
-}
+std::string percent(double ratio) { return formatted("%+.1f %%", 100 * (ratio - 1)); }
 
 /// Below which a clock has dropped; 0 where no clock is known.
 double clockFloor(const std::vector<BlockPair>& pairs) {
@@ -39,10 +35,7 @@ double clockFloor(const std::vector<BlockPair>& pairs) {
 std::string throttleOf(const char* side, const Block& block, double floor) {
   if (!block.slowdown.empty()) return std::string(side) + " throttled: " + block.slowdown;
   if (!block.clockMhz || *block.clockMhz >= floor) return "";
-  char text[96];
-  std::snprintf(text, sizeof text, "%s throttled: %.0f MHz, below the %.0f MHz that the others keep", side,
-                *block.clockMhz, floor);
-  return text;
+  return formatted("%s throttled: %.0f MHz, below the %.0f MHz that the others keep", side, *block.clockMhz, floor);
 }
 
 using Quantity = std::function<double(const Block&)>;
@@ -119,9 +112,7 @@ const char* verdictName(ThroughputVerdict verdict) {
 }
 
 std::string ratioText(const RatioInterval& interval) {
-  char text[96];
-  std::snprintf(text, sizeof text, "%.4f [%.4f, %.4f]", interval.ratio, interval.low, interval.high);
-  return text;
+  return formatted("%.4f [%.4f, %.4f]", interval.ratio, interval.low, interval.high);
 }
 
 std::vector<std::string> throttledPairs(const std::vector<BlockPair>& pairs) {

@@ -2,8 +2,8 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 
+#include "base/formatted.h"
 #include "base/text.h"
 
 namespace redraft::golden {
@@ -15,11 +15,7 @@ constexpr std::int64_t kMost = std::int64_t{1} << 40;
 
 std::string lineOf(const std::vector<double>& values) {
   std::vector<std::string> parts;
-  for (const double value : values) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3g", value);
-    parts.emplace_back(std::isnan(value) ? kNone : text);
-  }
+  for (const double value : values) parts.push_back(std::isnan(value) ? kNone : formatted("%.3g", value));
   return join(parts, " ");
 }
 

@@ -13,7 +13,7 @@
 #include "base/pinned_environment.h"
 #include "base/version.h"
 #include "golden/golden.h"
-#include "golden/median.h"
+#include "golden/quantile.h"
 #include "harness/attribution.h"
 #include "harness/judge.h"
 #include "harness/ranks.h"
@@ -25,14 +25,6 @@ namespace {
 
 constexpr std::size_t kTailLines = 40;
 constexpr std::size_t kStackLines = 1000;  // a stack of up to 65 lines for every role
-
-/// The value with a part `share` of the others below it.
-double quantile(std::vector<double> values, double share) {
-  const auto last = static_cast<double>(values.size() - 1);
-  const auto place = values.begin() + static_cast<std::ptrdiff_t>(std::llround(share * last));
-  std::nth_element(values.begin(), place, values.end());
-  return *place;
-}
 
 std::optional<double> lossOf(const golden::StepMetrics& step) {
   const auto loss = step.values.find("loss");
@@ -122,7 +114,7 @@ void compareWithGolden(const CasePlan& plan, const CaseOptions& options, Evidenc
 reports::Pace paceOf(const golden::Record& record) {
   reports::Pace pace;
   if (record.stepSeconds.empty()) return pace;
-  for (const double share : {0.25, 0.5, 0.75}) pace.stepSeconds.push_back(quantile(record.stepSeconds, share));
+  for (const double part : {0.25, 0.5, 0.75}) pace.stepSeconds.push_back(golden::quantileOf(record.stepSeconds, part));
   for (const auto& [drafter, waits] : record.waits) {
     pace.featureWait[drafter] = golden::medianOf(waits.features);
     pace.gradientWait[drafter] = golden::medianOf(waits.gradients);

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/record_file.h"
 #include "base/text.h"
 
 namespace redraft::harness {
@@ -82,25 +83,18 @@ void prepareRunFolder(const std::string& folder, const CasePlan& plan, const gol
   for (const DataLink& link : plan.links) layData(link, folder);
 }
 
+golden::EnvironmentReport loadEnvironmentReport(const std::string& folder) {
+  return loadRecordFile<golden::EnvironmentReport>(joinPath(folder, kEnvironmentFile), golden::kEnvironmentSchema);
+}
+
 std::optional<golden::MemoryReport> loadMemoryReport(const std::string& folder) {
   const std::string path = joinPath(folder, kMemoryFile);
   if (!fileExists(path)) return std::nullopt;
-  const JsonDocument document = JsonDocument::load(path, JsonDocument::Comments::kRefuse);
-  auto report = recordFromJson<golden::MemoryReport>(document.root(), path);
-  if (report.schema != golden::kMemorySchema)
-    throwBadInput(path, "the schema \"" + printable(report.schema) + "\" is not known",
-                  std::string("expected ") + golden::kMemorySchema);
-  return report;
+  return loadRecordFile<golden::MemoryReport>(path, golden::kMemorySchema);
 }
 
 reports::CaseResult loadCaseResult(const std::string& folder) {
-  const std::string path = joinPath(folder, kResultFile);
-  const JsonDocument document = JsonDocument::load(path, JsonDocument::Comments::kRefuse);
-  auto result = recordFromJson<reports::CaseResult>(document.root(), path);
-  if (result.schema != reports::kCaseSchema)
-    throwBadInput(path, "the schema \"" + printable(result.schema) + "\" is not known",
-                  std::string("expected ") + reports::kCaseSchema);
-  return result;
+  return loadRecordFile<reports::CaseResult>(joinPath(folder, kResultFile), reports::kCaseSchema);
 }
 
 std::vector<std::string> logTail(const std::string& folder, std::size_t lines) {

@@ -28,6 +28,9 @@ void prepareRunFolder(const std::string& folder, const CasePlan& plan, const gol
 /// such, else copies. A file beyond 64 MiB that cannot be cloned is a hard link. Folders whole.
 void layData(const DataLink& link, const std::string& folder);
 
+/// Throws Error(kBadInput).
+golden::EnvironmentReport loadEnvironmentReport(const std::string& folder);
+
 /// nullopt when there is none. Throws Error(kBadInput) when it is no memory report.
 std::optional<golden::MemoryReport> loadMemoryReport(const std::string& folder);
 

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/characters.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/log.h"
@@ -101,10 +102,7 @@ std::string utcNow() {
 
 Shard parseShard(const std::string& text) {
   const std::vector<std::string> parts = split(text, '/');
-  const auto number = [](const std::string& part) {
-    const bool digits = !part.empty() && part.size() < 6 && part.find_first_not_of("0123456789") == std::string::npos;
-    return digits ? std::stoul(part) : 0;
-  };
+  const auto number = [](const std::string& part) { return part.size() < 6 && isDigits(part) ? std::stoul(part) : 0; };
   const std::size_t index = number(parts.front()), count = parts.size() == 2 ? number(parts[1]) : 0;
   if (index < 1 || count < 1 || index > count)
     throwBadInput("--shard", "\"" + printable(text) + "\" is not a shard", "write i/n with 1 ≤ i ≤ n, as in 2/3");

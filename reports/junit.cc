@@ -1,6 +1,6 @@
 #include <cmath>
-#include <cstdio>
 
+#include "base/formatted.h"
 #include "base/text.h"
 #include "reports/issue.h"
 #include "reports/known_failures.h"
@@ -11,11 +11,7 @@ namespace redraft::reports {
 namespace {
 
 /// Never with an exponent, which readers of the format refuse.
-std::string seconds(double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.3f", std::isfinite(value) && value > 0 ? value : 0.0);
-  return text;
-}
+std::string seconds(double value) { return formatted("%.3f", std::isfinite(value) && value > 0 ? value : 0.0); }
 
 std::string attribute(const char* name, const std::string& value) {
   return std::string(" ") + name + "=\"" + escapeXml(value) + "\"";

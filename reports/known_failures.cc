@@ -4,6 +4,7 @@
 #include <charconv>
 #include <chrono>
 
+#include "base/characters.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "reports/issue.h"
@@ -26,8 +27,6 @@ bool isDate(const std::string& text) {
                         std::chrono::day(static_cast<unsigned>(*day)))
       .ok();
 }
-
-bool isBlank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
 
 void check(const KnownFailure& entry, const std::string& place) {
   const auto refuse = [&](const char* key, const std::string& message, const std::string& remedy) {

@@ -3,18 +3,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstdio>
 
+#include "base/formatted.h"
 #include "base/text.h"
 
 namespace redraft::reports {
 namespace {
-
-std::string printed(const char* format, double value) {
-  char buffer[64];
-  std::snprintf(buffer, sizeof buffer, format, value);
-  return buffer;
-}
 
 /// Bytes of the UTF-8 sequence at `at`, 0 when there is none.
 std::size_t sequenceLength(std::string_view text, std::size_t at) {
@@ -49,32 +43,26 @@ std::string padLeft(std::string text, std::size_t width) {
 }
 
 std::string formatSeconds(double seconds) {
-  if (seconds < 9.995) return printed("%.2f s", seconds);
-  if (seconds < 99.95) return printed("%.1f s", seconds);
+  if (seconds < 9.995) return formatted("%.2f s", seconds);
+  if (seconds < 99.95) return formatted("%.1f s", seconds);
   const long whole = std::lround(seconds);
-  char buffer[64];
-  std::snprintf(buffer, sizeof buffer, "%ld min %02ld s", whole / 60, whole % 60);
-  return buffer;
+  return formatted("%ld min %02ld s", whole / 60, whole % 60);
 }
 
 std::string formatRate(double rate) {
-  if (rate >= 1e6) return printed("%.1f Mtok/s", rate / 1e6);
-  if (rate >= 1e3) return printed("%.1f Ktok/s", rate / 1e3);
-  return printed("%.0f tok/s", rate);
+  if (rate >= 1e6) return formatted("%.1f Mtok/s", rate / 1e6);
+  if (rate >= 1e3) return formatted("%.1f Ktok/s", rate / 1e3);
+  return formatted("%.0f tok/s", rate);
 }
 
 std::string formatBytes(std::int64_t bytes) {
   const double value = static_cast<double>(bytes);
-  if (value >= 1073741824.0) return printed("%.1f GiB", value / 1073741824.0);
-  if (value >= 1048576.0) return printed("%.1f MiB", value / 1048576.0);
-  return printed("%.1f KiB", value / 1024.0);
+  if (value >= 1073741824.0) return formatted("%.1f GiB", value / 1073741824.0);
+  if (value >= 1048576.0) return formatted("%.1f MiB", value / 1048576.0);
+  return formatted("%.1f KiB", value / 1024.0);
 }
 
-std::string formatNumber(double value, int significant) {
-  char buffer[64];
-  std::snprintf(buffer, sizeof buffer, "%.*g", significant, value);
-  return buffer;
-}
+std::string formatNumber(double value, int significant) { return formatted("%.*g", significant, value); }
 
 std::vector<std::string> alignColumns(const std::vector<std::vector<std::string>>& rows, const std::string& gap,
                                       const std::vector<std::size_t>& right) {
@@ -124,9 +112,7 @@ std::string uriOfPath(std::string_view path) {
   for (const char c : path) {
     const auto byte = static_cast<unsigned char>(c);
     const bool plain = (byte < 0x80 && std::isalnum(byte) != 0) || kPlain.find(c) != std::string_view::npos;
-    char escaped[4];
-    std::snprintf(escaped, sizeof escaped, "%%%02X", byte);
-    uri += plain ? std::string(1, c) : escaped;
+    uri += plain ? std::string(1, c) : formatted("%%%02X", byte);
   }
   return uri;
 }

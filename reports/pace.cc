@@ -1,19 +1,13 @@
 #include "reports/pace.h"
 
 #include <algorithm>
-#include <cstdio>
+
+#include "base/formatted.h"
 
 namespace redraft::reports {
 namespace {
 
 constexpr std::size_t kQuartiles = 3;
-
-template <class... Values>
-std::string format(const char* text, Values... values) {
-  char line[128];
-  std::snprintf(line, sizeof line, text, values...);
-  return line;
-}
 
 double meanOf(const std::map<std::string, double>& shares) {
   double sum = 0;
@@ -49,16 +43,17 @@ std::optional<Scaling> scalingOf(const std::string& name, const Pace& base, doub
 std::string paceLine(const Pace& pace) {
   if (pace.stepSeconds.size() != kQuartiles) return "";
   constexpr double kMillis = 1e3, kPercent = 100;
-  std::string line = format("step %.1f ms (%.1f–%.1f)", kMillis * pace.stepSeconds[1], kMillis * pace.stepSeconds[0],
-                            kMillis * pace.stepSeconds[2]);
+  std::string line = formatted("step %.1f ms (%.1f–%.1f)", kMillis * pace.stepSeconds[1], kMillis * pace.stepSeconds[0],
+                               kMillis * pace.stepSeconds[2]);
   for (const auto& [drafter, share] : pace.featureWait) {
-    line += "; " + drafter + format(" waited for hidden states %.2f %%", kPercent * share);
+    line += "; " + drafter + formatted(" waited for hidden states %.2f %%", kPercent * share);
     const auto gradients = pace.gradientWait.find(drafter);
-    if (gradients != pace.gradientWait.end()) line += format(", for gradients %.2f %%", kPercent * gradients->second);
+    if (gradients != pace.gradientWait.end())
+      line += formatted(", for gradients %.2f %%", kPercent * gradients->second);
   }
   if (pace.bottleneck) line += "; bottleneck: " + *pace.bottleneck;
   if (pace.scaling)
-    line += format("; %.3f × (%.3f–%.3f) of ", pace.scaling->ratio, pace.scaling->low, pace.scaling->high) +
+    line += formatted("; %.3f × (%.3f–%.3f) of ", pace.scaling->ratio, pace.scaling->low, pace.scaling->high) +
             pace.scaling->of;
   return line;
 }

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <cstdio>
 
+#include "base/formatted.h"
 #include "base/text.h"
 #include "harness/affinity/trace_audit.h"
 #include "harness/trace/binary_trace.h"
@@ -8,11 +8,7 @@
 namespace redraft::harness {
 namespace {
 
-std::string millis(std::int64_t nanos) {
-  char text[48];
-  std::snprintf(text, sizeof text, "%.6f ms", static_cast<double>(nanos) / 1e6);
-  return text;
-}
+std::string millis(std::int64_t nanos) { return formatted("%.6f ms", static_cast<double>(nanos) / 1e6); }
 
 std::string checkText(const TraceCheck& check) {
   std::string text = enumName(check.state);

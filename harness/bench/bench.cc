@@ -16,7 +16,7 @@
 #include "base/philox.h"
 #include "base/text.h"
 #include "base/version.h"
-#include "golden/median.h"
+#include "golden/quantile.h"
 #include "golden/run_files.h"
 #include "harness/bench/block_run.h"
 #include "harness/bisect/command.h"

@@ -1,21 +1,15 @@
 // A bench as people read it.
 #include <cmath>
-#include <cstdio>
 
 #include "base/files.h"
+#include "base/formatted.h"
+#include "base/record_file.h"
 #include "harness/bench/bench.h"
 
 namespace redraft::harness {
 namespace {
 
 using golden::ThroughputVerdict;
-
-template <class... Values>
-std::string format(const char* pattern, Values... values) {
-  char text[512];
-  std::snprintf(text, sizeof text, pattern, values...);
-  return text;
-}
 
 std::string ratioText(const BenchRatio& ratio) { return golden::ratioText({ratio.ratio, ratio.low, ratio.high}); }
 
@@ -24,14 +18,14 @@ std::string headline(const BenchReport& report) {
   if (report.looks.empty() || !report.looks.back().time) return text + ": " + report.reason + "\n";
   const BenchLook& last = report.looks.back();
   const BenchRatio& time = *last.time;
-  text += format(": B takes %s times as long as A (%+.2f %%; %s, %g %% confidence, %d pairs of runs)",
-                 ratioText(time).c_str(), 100 * (time.ratio - 1), report.measure.c_str(),
-                 100 * report.options.confidence, last.counted);
+  text += formatted(": B takes %s times as long as A (%+.2f %%; %s, %g %% confidence, %d pairs of runs)",
+                    ratioText(time).c_str(), 100 * (time.ratio - 1), report.measure.c_str(),
+                    100 * report.options.confidence, last.counted);
   return text + (report.reason.empty() ? "" : "\n  " + report.reason) + "\n";
 }
 
 std::string sideText(const char* letter, const BenchSide& side, const BenchReport& report) {
-  std::string text = format("  %s  %s", letter, side.name.c_str());
+  std::string text = formatted("  %s  %s", letter, side.name.c_str());
   if (side.name != side.scenario) text += ", " + side.scenario;
   text += " (commit " + side.commit + ")";
   if (report.pairs.empty()) return text + "\n";
@@ -40,7 +34,7 @@ std::string sideText(const char* letter, const BenchSide& side, const BenchRepor
     const golden::BlockPair blocks = blockPairOf(pair, report.options.warmup, report.measure == "seconds a token");
     seconds += std::log((letter[0] == 'A' ? blocks.a : blocks.b).seconds) / static_cast<double>(report.pairs.size());
   }
-  return text + format(": %.4g ms\n", 1e3 * std::exp(seconds));
+  return text + formatted(": %.4g ms\n", 1e3 * std::exp(seconds));
 }
 
 std::string clockLine(const BenchReport& report) {
@@ -56,9 +50,9 @@ std::string excludedLines(const BenchReport& report) {
   for (std::size_t i = 0; i < report.pairs.size(); ++i) {
     if (report.pairs[i].excluded.empty()) continue;
     constexpr int kShown = 5;
-    if (++count <= kShown) text += format("    pair %zu: %s\n", i + 1, report.pairs[i].excluded.c_str());
+    if (++count <= kShown) text += formatted("    pair %zu: %s\n", i + 1, report.pairs[i].excluded.c_str());
   }
-  return count == 0 ? "" : format("  left out: %d of %zu pairs\n", count, report.pairs.size()) + text;
+  return count == 0 ? "" : formatted("  left out: %d of %zu pairs\n", count, report.pairs.size()) + text;
 }
 
 std::string numbersLine(const BenchReport& report) {
@@ -82,8 +76,8 @@ std::string meanLine(const BenchReport& report) {
 std::string looksLine(const BenchReport& report) {
   std::string line;
   for (const BenchLook& look : report.looks)
-    line += format("%s%d pairs %s", line.empty() ? "  looks: " : ", ", look.pairs, enumName(look.verdict));
-  return line.empty() ? "" : line + format(" (of %d planned)\n", report.planned);
+    line += formatted("%s%d pairs %s", line.empty() ? "  looks: " : ", ", look.pairs, enumName(look.verdict));
+  return line.empty() ? "" : line + formatted(" (of %d planned)\n", report.planned);
 }
 
 }  // namespace
@@ -95,16 +89,9 @@ std::string describe(const BenchReport& report) {
     text += "  A and B are the same program and scenario: any difference is chance\n";
   if (!report.looks.empty())
     text += meanLine(report) + clockLine(report) + excludedLines(report) + numbersLine(report) + looksLine(report);
-  return text + format("  %.0f s; record: %s\n", report.seconds, joinPath(report.folder, kBenchFile).c_str());
+  return text + formatted("  %.0f s; record: %s\n", report.seconds, joinPath(report.folder, kBenchFile).c_str());
 }
 
-BenchReport loadBench(const std::string& path) {
-  const JsonDocument document = JsonDocument::load(path, JsonDocument::Comments::kRefuse);
-  auto report = recordFromJson<BenchReport>(document.root(), path);
-  if (report.schema != kBenchSchema)
-    throwBadInput(path, "the schema \"" + printable(report.schema) + "\" is not known",
-                  std::string("expected ") + kBenchSchema);
-  return report;
-}
+BenchReport loadBench(const std::string& path) { return loadRecordFile<BenchReport>(path, kBenchSchema); }
 
 }  // namespace redraft::harness

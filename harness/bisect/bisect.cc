@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/log.h"
+#include "base/record_file.h"
 #include "base/text.h"
 #include "harness/bisect/bisect_ends.h"
 #include "harness/bisect/bisect_tree.h"
@@ -169,9 +170,7 @@ BisectReport bisect(BisectPlan plan, const std::string& repository, const std::s
 
 int bisectStep(const std::string& folder) {
   const pid_t parent = ::getppid();
-  const std::string path = joinPath(folder, kBisectPlanFile);
-  const BisectPlan plan =
-      recordFromJson<BisectPlan>(JsonDocument::load(path, JsonDocument::Comments::kRefuse).root(), path);
+  const auto plan = loadRecordFile<BisectPlan>(joinPath(folder, kBisectPlanFile), kBisectPlanSchema);
   const StepLock lock(folder);
   endWith(plan.pid, parent);
   CommitJudge judge(plan);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
+#include "golden/quantile.h"
 #include "harness/bisect/bisect_tree.h"
 #include "harness/bisect/commit_judge.h"
 
@@ -74,8 +74,8 @@ class EndsLearner {
           silent.evidence().commit.substr(0, 12) + " left no throughput: " + silent.evidence().trials.back().outcome;
       return ends_;
     }
-    plan_.goodTokens = quantile(before, 0.5);
-    plan_.badTokens = quantile(after, 0.5);
+    plan_.goodTokens = golden::quantileOf(before, 0.5);
+    plan_.badTokens = golden::quantileOf(after, 0.5);
     plan_.threshold = plan_.ratio ? *plan_.ratio * *plan_.goodTokens : std::sqrt(*plan_.goodTokens * *plan_.badTokens);
     if (!isJudged(bad, CommitAnswer::kBad)) return ends_;
     checkOut(plan_.tree, plan_.good);  // it may take more runs of it
@@ -112,15 +112,6 @@ class EndsLearner {
 BisectEnds learnEnds(BisectPlan& plan) {
   EndsLearner ends(plan);
   return plan.throughput ? ends.byThroughput() : ends.byFailure();
-}
-
-double quantile(std::vector<double> values, double part) {
-  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-  std::sort(values.begin(), values.end());
-  const double at = part * static_cast<double>(values.size() - 1);
-  const auto low = static_cast<std::size_t>(at);
-  const std::size_t high = std::min(low + 1, values.size() - 1);
-  return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
 }
 
 std::vector<double> ratesOf(const CommitEvidence& evidence) {

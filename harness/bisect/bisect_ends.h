@@ -17,9 +17,6 @@ struct BisectEnds {
 /// Sets the plan's failure, or its threshold and what it comes from.
 BisectEnds learnEnds(BisectPlan& plan);
 
-/// Of an odd number the middle one, of an even number the mean of the two; of none, NaN.
-double quantile(std::vector<double> values, double part);
-
 /// tokens/s of the runs that have any.
 std::vector<double> ratesOf(const CommitEvidence& evidence);
 

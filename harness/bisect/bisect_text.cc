@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "golden/quantile.h"
 #include "harness/bisect/bisect.h"
 #include "harness/bisect/bisect_ends.h"
 #include "reports/layout.h"
@@ -14,7 +15,9 @@ std::string percent(double rate) { return reports::formatNumber(100 * rate, 2) +
 std::string throughputOf(const BisectPlan& plan, const CommitEvidence& evidence) {
   const std::vector<double> rates = ratesOf(evidence);
   if (rates.empty() || !plan.goodTokens) return "–";
-  const auto part = [&](double at) { return reports::formatNumber(quantile(rates, at) / *plan.goodTokens, 3); };
+  const auto part = [&](double at) {
+    return reports::formatNumber(golden::quantileOf(rates, at) / *plan.goodTokens, 3);
+  };
   return part(0.5) + " × (" + part(0.25) + " to " + part(0.75) + ")";
 }
 

@@ -1,4 +1,5 @@
 // Memory that a role took on a device that is neither its own nor one that it may copy to.
+#include "base/characters.h"
 #include "harness/attribution.h"
 #include "harness/detectors/detectors.h"
 
@@ -7,7 +8,7 @@ namespace {
 
 /// The device of a key of memory.json; -1 when it is no number.
 int deviceIndex(const std::string& key) {
-  if (key.empty() || key.size() > 4 || key.find_first_not_of("0123456789") != std::string::npos) return -1;
+  if (key.size() > 4 || !isDigits(key)) return -1;
   return std::stoi(key);
 }
 

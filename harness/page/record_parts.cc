@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "golden/distance.h"
 #include "golden/run_files.h"
 #include "harness/page/parts.h"
 #include "harness/run_folder.h"
@@ -44,16 +45,9 @@ std::string leftOut(std::size_t shown, std::size_t all, const std::string& what)
   return shown == all ? "" : "Shown: " + std::to_string(shown) + " of " + std::to_string(all) + " " + what + ".";
 }
 
-/// ‖Δ‖ / ‖golden‖, from the sketches; 0 when the bytes are equal.
+/// 0 when the bytes are equal, whatever they are.
 double distance(const golden::GradientDigest& golden, const golden::GradientDigest& run) {
-  if (golden.hash == run.hash) return 0;
-  double difference = 0, whole = 0;
-  for (int i = 0; i < golden::kSketchSize; ++i) {
-    const double delta = static_cast<double>(run.sketch[i]) - static_cast<double>(golden.sketch[i]);
-    difference += delta * delta;
-    whole += static_cast<double>(golden.sketch[i]) * static_cast<double>(golden.sketch[i]);
-  }
-  return whole > 0 ? std::sqrt(difference / whole) : difference > 0 ? std::numeric_limits<double>::infinity() : 0;
+  return golden.hash == run.hash ? 0 : golden::sketchDistance(golden, run);
 }
 
 /// Steps of the run with digests, and where a golden is given, with digests in it too.
@@ -187,13 +181,12 @@ reports::Throughput throughputOf(const golden::Record& run, const PageGolden& go
 
 reports::EnvironmentView environmentOf(const std::string& folder, const std::optional<golden::Record>& run,
                                        const PageGolden& golden) {
-  const std::string path = joinPath(folder, kEnvironmentFile);
-  const JsonDocument document = JsonDocument::load(path, JsonDocument::Comments::kRefuse);
-  const auto report = recordFromJson<golden::EnvironmentReport>(document.root(), path);
+  const golden::EnvironmentReport report = loadEnvironmentReport(folder);
   reports::EnvironmentView view;
   view.golden = golden.numerics ? golden.name + ", " + golden.provenance : "";
   view.rows.push_back({"program", "version", report.version, std::nullopt});
   view.rows.push_back({"program", "commit", report.commit, std::nullopt});
+  view.rows.push_back({"program", "processes", std::to_string(report.processes), std::nullopt});
   const auto fieldsOf = [](const std::optional<golden::Record>& record) {
     return record ? &record->numericsClass.fields : nullptr;
   };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/characters.h"
+
 namespace redraft::harness {
 namespace {
 
@@ -45,8 +47,6 @@ constexpr std::array<std::string_view, 4> kWhole = {"cudaSetDevice", "cuCtxSetCu
                                                     "cuModuleGetFunction"};
 constexpr std::array<std::string_view, 5> kCode = {"cuModuleLoad", "cuModuleLoadData", "cuModuleLoadDataEx",
                                                    "cuModuleLoadFatBinary", "cuModuleGetFunction"};
-
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
 /// Length of `name` without "_v123" at its end; the whole length where there is none.
 std::size_t withoutVersion(std::string_view name) {

@@ -2,12 +2,12 @@
 
 #include <cctype>
 
+#include "base/characters.h"
 #include "base/text.h"
 
 namespace redraft::harness {
 namespace {
 
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
 bool isHexLetter(char c) { return c >= 'a' && c <= 'f'; }
 
 /// Position of the parameter list of a demangled function: the '(' that the last ')' closes, where the name ends with

@@ -1,21 +1,11 @@
 #include "harness/timing/text_parts.h"
 
-#include <cstdio>
-
+#include "base/formatted.h"
 #include "base/text.h"
 #include "harness/timing/kernel_names.h"
 #include "reports/layout.h"
 
 namespace redraft::harness {
-namespace {
-
-std::string printed(const char* format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
-}  // namespace
 
 std::string alignedLines(const Rows& rows, const std::string& indent, const std::vector<std::size_t>& right) {
   std::string text;
@@ -23,13 +13,13 @@ std::string alignedLines(const Rows& rows, const std::string& indent, const std:
   return text;
 }
 
-std::string milliseconds(double ns) { return printed("%.3f", ns / 1e6); }
+std::string milliseconds(double ns) { return formatted("%.3f", ns / 1e6); }
 std::string signedMilliseconds(double ns) {
-  const std::string text = printed("%+.3f", ns / 1e6);
+  const std::string text = formatted("%+.3f", ns / 1e6);
   return text == "-0.000" ? "+0.000" : text;
 }
 
-std::string percent(double part, double whole) { return whole > 0 ? printed("%.1f %%", 100 * part / whole) : "– %"; }
+std::string percent(double part, double whole) { return whole > 0 ? formatted("%.1f %%", 100 * part / whole) : "– %"; }
 
 std::string stepRanges(const std::vector<std::int64_t>& steps) {
   std::vector<std::string> ranges;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/characters.h"
+
 namespace redraft::harness {
 namespace {
 
@@ -16,8 +18,6 @@ std::optional<std::int64_t> parseScientific(std::string_view token) {
   if (!(std::abs(value) < 9.2e18)) return std::nullopt;
   return static_cast<std::int64_t>(value);
 }
-
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 #include "reports/html/page.h"
 
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
@@ -137,9 +136,7 @@ std::size_t pageFrameBytes() { return pageOf("", "", "").size(); }
 
 double rounded(double value, int digits) {
   if (!std::isfinite(value)) return value;
-  char text[40];
-  std::snprintf(text, sizeof text, "%.*g", digits, value);
-  return std::strtod(text, nullptr);
+  return std::strtod(formatNumber(value, digits).c_str(), nullptr);
 }
 
 }  // namespace redraft::reports

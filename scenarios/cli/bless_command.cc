@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "base/characters.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/version.h"
@@ -19,8 +20,6 @@
 
 namespace redraft::scenarios {
 namespace {
-
-bool isBlank(const std::string& text) { return text.find_first_not_of(" \t\n") == std::string::npos; }
 
 /// Ctrl-C waits until all files are in their places.
 class NoInterrupt {

@@ -57,12 +57,6 @@ std::string git(const std::string& folder, std::vector<std::string> arguments) {
   }
 }
 
-golden::EnvironmentReport environmentOf(const std::string& folder) {
-  const std::string path = joinPath(folder, harness::kEnvironmentFile);
-  const JsonDocument document = JsonDocument::load(path, JsonDocument::Comments::kRefuse);
-  return recordFromJson<golden::EnvironmentReport>(document.root(), path);
-}
-
 }  // namespace
 
 std::vector<BlessableRun> blessableRuns(const std::string& runOrSuite) {
@@ -78,7 +72,7 @@ std::vector<BlessableRun> blessableRuns(const std::string& runOrSuite) {
 }
 
 golden::Provenance provenanceOf(const BlessableRun& run, const std::string& reason) {
-  const golden::EnvironmentReport made = environmentOf(run.folder);
+  const golden::EnvironmentReport made = harness::loadEnvironmentReport(run.folder);
   golden::Provenance provenance;
   provenance.commit = made.commit;
   provenance.version = made.version;

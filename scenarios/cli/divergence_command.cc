@@ -15,10 +15,8 @@ namespace redraft::scenarios {
 namespace {
 
 std::string commitOfRun(const std::string& folder) {
-  const std::string path = joinPath(folder, harness::kEnvironmentFile);
-  if (!fileExists(path)) return "";
-  const JsonDocument document = JsonDocument::load(path, JsonDocument::Comments::kRefuse);
-  return recordFromJson<golden::EnvironmentReport>(document.root(), path).commit;
+  const bool says = fileExists(joinPath(folder, harness::kEnvironmentFile));
+  return says ? harness::loadEnvironmentReport(folder).commit : "";
 }
 
 class DivergenceCommand : public Command {

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/characters.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/pinned_environment.h"
-#include "base/record.h"
+#include "base/record_file.h"
 #include "base/text.h"
 #include "golden/run_files.h"
 #include "harness/bisect/command.h"
@@ -36,8 +37,7 @@ std::string programOf(const std::string& build) {
 /// Of a run's environment.json.
 DriftEnvironment storedEnvironment(const std::string& path) {
   const std::string file = fs::is_directory(path) ? joinPath(path, harness::kEnvironmentFile) : path;
-  const JsonDocument document = JsonDocument::load(file, JsonDocument::Comments::kRefuse);
-  const auto report = recordFromJson<golden::EnvironmentReport>(document.root(), file);
+  const auto report = loadRecordFile<golden::EnvironmentReport>(file, golden::kEnvironmentSchema);
   const auto variable = [&](const char* name) {
     const auto found = report.variables.find(name);
     return found == report.variables.end() ? std::string() : found->second;
@@ -47,8 +47,7 @@ DriftEnvironment storedEnvironment(const std::string& path) {
   environment.isa = variable("ATEN_CPU_CAPABILITY");
   environment.threads = variable("OMP_NUM_THREADS");
   const auto known = [&](const auto& each) { return environment.isa == each.first; };
-  const bool number = !environment.threads.empty() && environment.threads.size() <= 3 &&
-                      environment.threads.find_first_not_of("0123456789") == std::string::npos;
+  const bool number = environment.threads.size() <= 3 && isDigits(environment.threads);
   if (std::none_of(std::begin(kCapabilities), std::end(kCapabilities), known) || !number)
     throwBadInput(file, "does not say which instruction set and how many threads were pinned",
                   "write isa=…,threads=… in its place");
@@ -63,7 +62,7 @@ DriftEnvironment storedEnvironment(const std::string& path) {
 std::string lastWords(const std::string& output) {
   const std::vector<std::string> lines = split(output, '\n');
   for (auto line = lines.rbegin(); line != lines.rend(); ++line)
-    if (line->find_first_not_of(" \t") != std::string::npos) return printable(*line);
+    if (!isBlank(*line)) return printable(*line);
   return "";
 }
 
@@ -129,7 +128,7 @@ DriftEnvironment readDriftEnvironment(const std::string& text) {
     const auto known = [&](const auto& each) { return value == each.first; };
     if (key == "isa" && std::any_of(std::begin(kCapabilities), std::end(kCapabilities), known))
       environment.isa = value;
-    else if (key == "threads" && !value.empty() && value.find_first_not_of("0123456789") == std::string::npos)
+    else if (key == "threads" && isDigits(value))
       environment.threads = value;
     else if (key == "libtorch" && fs::is_directory(value))
       environment.libtorch = fs::absolute(value).string();

@@ -8,7 +8,9 @@
 namespace redraft::scenarios {
 namespace {
 
-const reports::Format& formatOf(const std::string& option, const std::string& name) {
+/// Of "NAME" or "NAME=FILE".
+const reports::Format& formatOf(const std::string& option) {
+  const std::string name = option.substr(0, option.find('='));
   const reports::Format* format = reports::findFormat(name);
   if (format != nullptr) return *format;
   std::vector<std::string> names;
@@ -35,8 +37,8 @@ void ReportOutputs::show(const reports::Format& format) {
 ReportOutputs outputsOf(const std::vector<std::string>& options) {
   ReportOutputs outputs;
   for (const std::string& option : options) {
+    const reports::Format& format = formatOf(option);
     const std::size_t equals = option.find('=');
-    const reports::Format& format = formatOf(option, option.substr(0, equals));
     if (equals == std::string::npos) {
       outputs.show(format);
       continue;

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/characters.h"
+#include "base/formatted.h"
+
 namespace redraft {
 namespace {
 
@@ -104,6 +107,27 @@ TEST(Utf8Test, RefusesOverlongFormsSurrogatesAndValuesBeyondUnicode) {
                           "\x80", "\xe2\x82", "\xc3("}) {
     EXPECT_FALSE(isUtf8(bad)) << printable(bad);
   }
+}
+
+TEST(CharactersTest, DigitsAreThoseOfAsciiAndAtLeastOne) {
+  EXPECT_TRUE(isDigits("0123456789"));
+  EXPECT_FALSE(isDigits(""));
+  EXPECT_FALSE(isDigits("-1"));
+  EXPECT_FALSE(isDigits("1 "));
+  EXPECT_FALSE(isDigits("٣"));
+}
+
+TEST(CharactersTest, BlankIsNothingOrWhiteSpaceAlone) {
+  EXPECT_TRUE(isBlank(""));
+  EXPECT_TRUE(isBlank(" \t\r\n"));
+  EXPECT_FALSE(isBlank(" . "));
+}
+
+TEST(FormattedTest, IsWhatPrintfPrintsHoweverLong) {
+  EXPECT_EQ(formatted("%s: %+.2f %%, %zu", "A", 1.5, std::size_t{7}), "A: +1.50 %, 7");
+  EXPECT_EQ(formatted("%s", ""), "");
+  const std::string name(5000, 'x');
+  EXPECT_EQ(formatted("<%s>", name.c_str()), "<" + name + ">");
 }
 
 }  // namespace

@@ -1,9 +1,6 @@
 #include "tests/golden/fake_run.h"
 
-#include <stdlib.h>
-
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 
 #include "base/error.h"
@@ -12,17 +9,6 @@
 #include "base/safetensors.h"
 
 namespace redraft::golden {
-
-TemporaryFolder::TemporaryFolder() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "redraft-golden-XXXXXX").string();
-  REDRAFT_CHECK(::mkdtemp(pattern.data()) != nullptr, "no temporary folder");
-  path_ = pattern;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;  // a destructor may not throw; a left-over folder in the temporary folder does no harm
-  std::filesystem::remove_all(path_, ignored);
-}
 
 void overwrite(const std::string& path, const std::string& text) {
   std::ofstream out(path, std::ios::binary | std::ios::trunc);

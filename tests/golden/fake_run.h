@@ -5,19 +5,11 @@
 #include <string>
 
 #include "golden/record.h"
+#include "tests/support/temp_folder.h"
 
 namespace redraft::golden {
 
-/// A temporary folder, removed with everything in it.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using TemporaryFolder = testing_support::TempFolder;
 
 /// Overwrites a file without the sync of writeFileAtomically, for tests that write thousands.
 void overwrite(const std::string& path, const std::string& text);

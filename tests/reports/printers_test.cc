@@ -2,13 +2,11 @@
 #include "reports/printers.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
-
-#include <filesystem>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "tests/reports/sample_suite.h"
+#include "tests/support/temp_folder.h"
 
 namespace redraft::reports {
 namespace {
@@ -79,14 +77,12 @@ TEST(JunitTest, ACaseThatHasNotEndedOrCouldNotRunIsAnErrorAndASkipIsSkipped) {
 }
 
 TEST(JsonTest, ComesBackAsItWasWritten) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "redraft-report-XXXXXX").string();
-  const std::string folder = ::mkdtemp(pattern.data());
+  const testing_support::TempFolder folder;
   const std::string text = printJson(sampleSuite());
-  writeFileAtomically(folder + "/report.json", text);
-  EXPECT_EQ(printJson(loadReport(folder + "/report.json")), text);
-  writeFileAtomically(folder + "/other.json", R"({"schema": "redraft.report/2"})");
-  EXPECT_THROW(loadReport(folder + "/other.json"), Error);
-  std::filesystem::remove_all(folder);
+  writeFileAtomically(folder.file("report.json"), text);
+  EXPECT_EQ(printJson(loadReport(folder.file("report.json"))), text);
+  writeFileAtomically(folder.file("other.json"), R"({"schema": "redraft.report/2"})");
+  EXPECT_THROW(loadReport(folder.file("other.json")), Error);
 }
 
 TEST(JsonTest, HoldsNameVerdictExpectationFindingRunFolderAndFigures) {

@@ -91,6 +91,19 @@ inline Throughput sampleThroughput(std::int64_t steps) {
   return view;
 }
 
+/// A wait at the end of each step.
+inline Lane sampleHostLane(std::int64_t steps, std::int64_t stepLength) {
+  Lane host;
+  host.name = "host, drafter[0]";
+  for (std::int64_t step = 0; step < steps; ++step) {
+    host.gap.push_back(stepLength - 20'000);
+    host.length.push_back(20'000);
+    host.label.push_back(5);
+    host.step.push_back(step);
+  }
+  return host;
+}
+
 /// `perStep` bars a device and step.
 inline Timeline sampleTimeline(int devices, std::int64_t steps, int perStep) {
   Timeline timeline;
@@ -121,16 +134,8 @@ inline Timeline sampleTimeline(int devices, std::int64_t steps, int perStep) {
   timeline.length = stepLength * steps;
   for (std::int64_t step = 0; step < steps; ++step)
     timeline.steps.push_back({step, step * stepLength, (step + 1) * stepLength});
-  Lane host;
-  host.name = "host, drafter[0]";
-  for (std::int64_t step = 0; step < steps; ++step) {
-    host.gap.push_back(stepLength - 20'000);
-    host.length.push_back(20'000);
-    host.label.push_back(5);
-    host.step.push_back(step);
-  }
+  timeline.lanes.push_back(sampleHostLane(steps, stepLength));
   timeline.records += steps;
-  timeline.lanes.push_back(std::move(host));
   timeline.marks = {{devices, stepLength * 3, "A9 host-sync", "wait 2 of step 3, of 1 allowed",
                      "trace/run.rdtrace record 17", "drafter[0]", 3},
                     {devices - 1, stepLength * 4, "A1 wrong-device", "a kernel of drafter[0] on its device",

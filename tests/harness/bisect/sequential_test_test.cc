@@ -66,12 +66,5 @@ TEST(SequentialTestTest, TheErrorIsSharedOutToTheEndsAndTheStepsBetween) {
   EXPECT_DOUBLE_EQ(errorPerCommit(0.07, 17), 0.01);
 }
 
-TEST(QuantileTest, LiesBetweenNeighbours) {
-  EXPECT_EQ(quantile({3, 1, 2}, 0.5), 2);
-  EXPECT_EQ(quantile({4, 1, 2, 3}, 0.5), 2.5);
-  EXPECT_EQ(quantile({5}, 0.25), 5);
-  EXPECT_TRUE(std::isnan(quantile({}, 0.5)));
-}
-
 }  // namespace
 }  // namespace redraft::harness

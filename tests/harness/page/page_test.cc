@@ -55,6 +55,18 @@ TEST_F(SuitePageTest, EveryPartIsThereOrSaysWhyNot) {
   EXPECT_TRUE(details.cases.at("crash").ending.has_value());
 }
 
+TEST_F(SuitePageTest, TheEnvironmentSaysHowManyProcessesARunWasSharedOutTo) {
+  const auto processesOf = [this] {
+    for (const reports::EnvironmentRow& row : pageDetails(run(), page_).cases.at("good").environment->rows)
+      if (row.key == "processes") return row.run;
+    return std::string("none");
+  };
+  plans_.resize(1);
+  EXPECT_EQ(processesOf(), "1");
+  plans_[0].processes = 2;
+  EXPECT_EQ(processesOf(), "2");
+}
+
 TEST_F(SuitePageTest, FilesThatAreGoneOrBrokenAreNoticesNotErrors) {
   const reports::SuiteResult suite = run();
   std::filesystem::remove_all(suite.cases[1].runFolder);
