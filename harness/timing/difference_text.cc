@@ -69,14 +69,15 @@ std::vector<std::string> changeRow(const TimeChange& change) {
 
 using Cause = std::pair<const DeviceChange*, const TimeChange*>;
 
-/// Clear changes of one direction, the largest first: not waits that follow from others', unless there is nothing else.
+/// Clear changes of one direction (0: of both), the largest first: not waits that follow from others', unless there is
+/// nothing else.
 std::vector<Cause> causesOf(const TimeDifference& difference, double sign) {
   std::vector<Cause> causes;
   for (const bool alsoWaits : {false, true}) {
     if (!causes.empty()) break;
     for (const DeviceChange& device : difference.devices)
       for (const TimeChange& change : device.changes)
-        if (change.clear && sign * change.changeNs() > 0 && (alsoWaits || !isWaitForOthers(change.part)))
+        if (change.clear && (sign == 0 || sign * change.changeNs() > 0) && (alsoWaits || !isWaitForOthers(change.part)))
           causes.emplace_back(&device, &change);
   }
   std::stable_sort(causes.begin(), causes.end(), [](const Cause& x, const Cause& y) {
@@ -92,7 +93,7 @@ std::string headlines(const TimeDifference& difference) {
     total += device.changeNs();
     clear |= device.clear;
   }
-  const double sign = total < 0 ? -1 : 1;
+  const double sign = !clear ? 0 : total < 0 ? -1 : 1;
   const std::vector<Cause> causes = causesOf(difference, sign);
   if (causes.empty()) return "nothing changed beyond what steps vary by\n";
   Rows rows;

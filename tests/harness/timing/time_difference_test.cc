@@ -146,6 +146,24 @@ TEST(TimeDifferenceTest, WhatIsWithinTheSpreadOfStepsIsResidualAndNotACause) {
   EXPECT_NE(text.find("residual"), std::string::npos) << text;
 }
 
+TEST(TimeDifferenceTest, AClearChangeIsNamedThoughTheStepAsAWholeHappenedToGoTheOtherWay) {
+  TimeDifference difference;
+  DeviceChange& device = difference.devices.emplace_back();
+  device.device = 0;
+  device.wallNsA = 100e6;
+  device.wallNsB = 92e6;  // not clear
+  TimeChange& planted = device.changes.emplace_back();
+  planted.part = TimePart::kCompute;
+  planted.name = "planted";
+  planted.nsB = 20e6;
+  planted.clear = true;
+  device.residualNs = -28e6;
+  const std::string text = differenceSummary(difference);
+  EXPECT_TRUE(text.starts_with("no step is slower or faster beyond what steps vary by; within them\n  +20.000 ms"))
+      << text;
+  EXPECT_NE(text.find("planted"), std::string::npos) << text;
+}
+
 TEST(TimeDifferenceTest, DevicesOfOneSideAreListed) {
   std::vector<Launch> two = aStep();
   two.push_back({.name = "copy", .begin = 0, .end = 10, .device = 3});
