@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/characters.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/record.h"
@@ -138,8 +139,7 @@ void pinTo(const std::string& isa, std::optional<int> threads, std::vector<Scena
 
 std::vector<Scenario> applyToken(const std::vector<Scenario>& scenarios, const std::string& token) {
   const std::vector<std::string> parts = split(token, '/');
-  const bool digits = parts.size() == 4 && !parts[3].empty() && parts[3].size() <= 18 &&
-                      parts[3].find_first_not_of("0123456789") == std::string::npos;
+  const bool digits = parts.size() == 4 && parts[3].size() <= 18 && isDigits(parts[3]);
   if (!digits || parts[0] != "free" || parts[1] != "1")
     throwBadInput("--schedule", "\"" + printable(token) + "\" is no token that is known here",
                   "write free/1/<configuration hash>/<seed>, as in a run's schedule.token");

@@ -91,6 +91,14 @@ TEST(AcrossTest, RoundingsOfAllStepsSoFarAddUp) {
   EXPECT_EQ(compare(run).firstBeyond, 0);
 }
 
+TEST(AcrossTest, AnAnswerThatWasStrongerBeforeCountsForTheStepsBehindIt) {
+  Golden golden = goldenThatAnswersBy(kAnswer);
+  golden.responses["float32"].series["loss"] = {kAnswer, kAnswer / 10, kAnswer / 10};
+  Record run = otherClass();
+  run.steps[2].values["loss"] += 1.6 * studentQuantile(1e-3 / 31, 8) * std::sqrt(2 * 5 * 192.0) * kAnswer;
+  EXPECT_EQ(compareAcross(golden, run, kArithmetic).outcome, Outcome::kEqual);
+}
+
 TEST(AcrossTest, AScaledLossAndAScaledGradientAreSeen) {
   Record loss = otherClass();
   loss.steps[2].values["loss"] *= 1 + 1e-3;

@@ -56,6 +56,21 @@ TEST(DriftTest, SaysWhereAndByHowMuch) {
   EXPECT_EQ(report.edges[2].differs, false);
 }
 
+TEST(DriftTest, SaysWhetherRoundingExplainsWhatAnotherEnvironmentDoes) {
+  AcrossMeans means{Arithmetic{192, 0, 100, 32, 8}, {}};
+  Response& response = means.responses["float32"];
+  response.seeds = 8;
+  for (const char* series : {"loss", "grad_norm", "gradient/fc.weight", "gradient_norm/fc.weight",
+                             "gradient/norm.weight", "gradient_norm/norm.weight"})
+    response.series[series] = std::vector<double>(3, 1e-7);
+  const DriftReport rounding = assessDrift(cells(0, 1e-6, 0, 1e-6), &means);
+  EXPECT_EQ(rounding.edges[0].explained, true) << rounding.edges[0].bound;
+  const DriftReport defect = assessDrift(cells(0, 0.5, 0.25, 0.75), &means);
+  EXPECT_EQ(defect.edges[0].explained, false) << defect.edges[0].bound;
+  EXPECT_FALSE(defect.edges[2].explained) << "in one environment every bit counts";
+  EXPECT_FALSE(assessDrift(cells(0, 1e-6, 0, 1e-6), nullptr).edges[0].explained);
+}
+
 TEST(DriftTest, AMissingCellLeavesWhatTheOthersShow) {
   DriftCells all = cells(0, 0.5, 0, 0.5);
   all[2].record.reset();

@@ -134,6 +134,17 @@ TEST_F(MergedGoldenTest, AConflictIsReviewedWithBothSidesInSight) {
   EXPECT_TRUE(reviewOf(merged, root(), "g").equal());
 }
 
+TEST_F(MergedGoldenTest, TheReasonsOfBothSidesAreKeptTheNewestFirst) {
+  Review review = reviewOf(exampleRecord(), root(), "g");
+  review.merged->golden.provenance.date = "2031-01-01";
+  review.merged->golden.provenance.reason = "their reason";
+  review.merged->golden.history = {"2001-01-01 their first reason"};
+  const std::vector<std::string> history = accepted(review, {"step/0/loss"}, because("merged")).history;
+  ASSERT_EQ(history.size(), 3u) << "ours, and their two";
+  EXPECT_NE(history.front().find("their reason"), std::string::npos) << history.front();
+  EXPECT_EQ(history.back(), "2001-01-01 their first reason");
+}
+
 TEST_F(MergedGoldenTest, WhatIsSkippedStaysAsOurSideHasIt) {
   Record merged = exampleRecord();
   merged.steps[1].values["loss"] = 5;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "golden/golden.h"
+#include "golden/student.h"
 #include "tests/golden/fake_run.h"
 
 namespace redraft::golden {
@@ -46,6 +47,16 @@ TEST(StoredThroughputTest, OneRunASideIsJudgedByTheMachinesRecordedSpread) {
             ThroughputVerdict::kFaster);
 }
 
+TEST(StoredThroughputTest, TheMeanOfSeveralRunsIsKnownBetterThanOneRun) {
+  std::mt19937 random(3);
+  const std::vector<Rates> recorded = {noisyRuns(random, 12, 1000, 0.004)};
+  const StoredAnswer one = compareStored(side({1000}), side({1010}), recorded, kStoredMargin, kStoredError);
+  EXPECT_DOUBLE_EQ(one.half, studentQuantile(kStoredError, 11) * one.spread * std::sqrt(2.0));
+  const StoredAnswer many =
+      compareStored(side({1000, 1004, 998}), side({1010, 1007, 1012}), recorded, kStoredMargin, kStoredError);
+  EXPECT_DOUBLE_EQ(many.half, studentQuantile(kStoredError, 15) * many.spread * std::sqrt(1 / 3.0 + 1 / 3.0));
+}
+
 TEST(StoredThroughputTest, SaysHowMuchNarrowerABenchWouldBe) {
   // Slow drift, quiet neighbours: pairing takes the drift out.
   Rates drifting;
@@ -54,6 +65,14 @@ TEST(StoredThroughputTest, SaysHowMuchNarrowerABenchWouldBe) {
   ASSERT_TRUE(answer.pairedHalf);
   EXPECT_LT(*answer.pairedHalf, answer.half / 3);
   EXPECT_NE(describe(answer).find("a bench of 12 pairs, by turns, about ± "), std::string::npos) << describe(answer);
+}
+
+TEST(StoredThroughputTest, ABenchIsForeseenFromRunsNextToEachOther) {
+  const Rates recorded = {1000, 1000 * std::exp(0.01), 1200, 1200 * std::exp(0.03)};
+  const StoredAnswer answer = compareStored(side({1000}), side({1000}), {recorded}, kStoredMargin, kStoredError);
+  const double squares = (0.01 * 0.01 + 0.03 * 0.03) / 2;  // of the two pairs; 1010 and 1200 are none
+  EXPECT_NEAR(answer.pairedHalf.value(),
+              studentQuantile(kStoredError, kFewestPairs - 1) * std::sqrt(squares / kFewestPairs), 1e-12);
 }
 
 TEST(StoredThroughputTest, EqualCodeIsCalledDifferentAsRarelyAsItSays) {

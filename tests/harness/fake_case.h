@@ -1,8 +1,6 @@
 #pragma once
 // A case whose runner is the fake one, in a folder that lives as long as a test.
 
-#include <stdlib.h>
-
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -12,23 +10,11 @@
 #include "harness/case_runner.h"
 #include "harness/run_folder.h"
 #include "tests/paths.h"
+#include "tests/support/temp_folder.h"
 
 namespace redraft::harness {
 
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "redraft-test-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using TemporaryFolder = testing_support::TempFolder;
 
 inline const std::string kFakeRunner = std::string(kBinaryFolder) + "/tests/fake_runner";
 

@@ -6,11 +6,14 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/record.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/temp_folder.h"
 
 namespace redraft::harness {
 namespace {
 
+using testing_support::expectBadInput;
 using testing_support::TempFolder;
 
 void overwriteInPlace(const std::string& path) {
@@ -43,6 +46,22 @@ TEST(RunFolderTest, AnEmptyFileIsLaidAndAMissingOneIsBadInput) {
   layData({folder.file("empty"), "data/empty"}, folder.file("run"));
   EXPECT_EQ(readFile(folder.file("run/data/empty")), "");
   EXPECT_THROW(layData({folder.file("absent"), "data/absent"}, folder.file("run")), Error);
+}
+
+TEST(RunFolderTest, TheEnvironmentIsReadAsItWasLaidAndAnotherSchemaIsRefused) {
+  const TempFolder folder;
+  CasePlan plan;
+  plan.processes = 2;
+  golden::EnvironmentReport environment;
+  environment.commit = "abc";
+  prepareRunFolder(folder.file("run"), plan, environment);
+  const golden::EnvironmentReport laid = loadEnvironmentReport(folder.file("run"));
+  EXPECT_EQ(laid.commit, "abc");
+  EXPECT_EQ(laid.processes, 2);
+  environment.schema = "redraft.environment/9";
+  writeFileAtomically(folder.file("run/environment.json"), pretty(recordToJson(environment)));
+  expectBadInput([&] { loadEnvironmentReport(folder.file("run")); },
+                 {"environment.json", "\"redraft.environment/9\" is not known", "expected redraft.environment/1"});
 }
 
 }  // namespace

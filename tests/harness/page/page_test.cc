@@ -57,7 +57,8 @@ TEST_F(SuitePageTest, EveryPartIsThereOrSaysWhyNot) {
 
 TEST_F(SuitePageTest, TheEnvironmentSaysHowManyProcessesARunWasSharedOutTo) {
   const auto processesOf = [this] {
-    for (const reports::EnvironmentRow& row : pageDetails(run(), page_).cases.at("good").environment->rows)
+    const reports::PageDetails details = pageDetails(run(), page_);
+    for (const reports::EnvironmentRow& row : details.cases.at("good").environment->rows)
       if (row.key == "processes") return row.run;
     return std::string("none");
   };

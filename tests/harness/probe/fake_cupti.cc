@@ -318,9 +318,7 @@ void FakeCupti::emitCall(const Call& call, std::uint32_t correlation, std::uint6
   emit(&record, sizeof record);
 }
 
-std::uint32_t FakeCupti::runtimeCall(std::uint32_t id, std::uint32_t context,
-                                     const std::function<void(std::uint32_t)>& effect) {
-  const Call call{CUPTI_CB_DOMAIN_RUNTIME_API, id, context, nullptr};
+std::uint32_t FakeCupti::make(const Call& call, const std::function<void(std::uint32_t)>& effect) {
   const std::uint32_t correlation = nextCorrelation();
   const std::uint64_t start = now();
   callback(call, CUPTI_API_ENTER, correlation);
@@ -331,7 +329,7 @@ std::uint32_t FakeCupti::runtimeCall(std::uint32_t id, std::uint32_t context,
 }
 
 std::uint32_t FakeCupti::launch(const char* kernel, std::uint32_t context, std::uint32_t device, std::uint32_t stream) {
-  return runtimeCall(kLaunch, context, [&](std::uint32_t correlation) {
+  return make({CUPTI_CB_DOMAIN_RUNTIME_API, kLaunch, context, nullptr}, [&](std::uint32_t correlation) {
     CUpti_ActivityKernel10 record = kernelActivity(correlation, kernel, now());
     record.contextId = context;
     record.deviceId = device;
@@ -341,7 +339,7 @@ std::uint32_t FakeCupti::launch(const char* kernel, std::uint32_t context, std::
 }
 
 void FakeCupti::recordEvent(std::uint32_t context, std::uint32_t stream, std::uint64_t recording) {
-  runtimeCall(kRecord, context, [&](std::uint32_t correlation) {
+  make({CUPTI_CB_DOMAIN_RUNTIME_API, kRecord, context, nullptr}, [&](std::uint32_t correlation) {
     CUpti_ActivityCudaEvent2 event = eventActivity(correlation, recording);
     event.contextId = context;
     event.streamId = stream;
@@ -350,7 +348,7 @@ void FakeCupti::recordEvent(std::uint32_t context, std::uint32_t stream, std::ui
 }
 
 void FakeCupti::waitEvent(std::uint32_t context, std::uint32_t stream, std::uint64_t recording) {
-  runtimeCall(kWait, context, [&](std::uint32_t correlation) {
+  make({CUPTI_CB_DOMAIN_RUNTIME_API, kWait, context, nullptr}, [&](std::uint32_t correlation) {
     CUpti_ActivitySynchronization2 wait =
         waitActivity(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT, correlation, recording);
     wait.start = now();
@@ -380,24 +378,15 @@ std::uint32_t FakeCupti::launchNested(const char* kernel) {
 
 void FakeCupti::loadModule(CUmodule module, std::uint32_t context) {
   cuModuleLoadData_params params{&module, nullptr};
-  const Call call{CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData, context, &params};
-  const std::uint32_t correlation = nextCorrelation();
-  const std::uint64_t start = now();
-  callback(call, CUPTI_API_ENTER, correlation);
-  CUpti_ModuleResourceData loaded{5, 0, nullptr};
-  resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, context, &loaded);
-  callback(call, CUPTI_API_EXIT, correlation);
-  emitCall(call, correlation, start, now());
+  make({CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData, context, &params}, [&](std::uint32_t) {
+    CUpti_ModuleResourceData loaded{5, 0, nullptr};
+    resource(CUPTI_CBID_RESOURCE_MODULE_LOADED, context, &loaded);
+  });
 }
 
 void FakeCupti::getFunction(CUmodule module, const char* name) {
   cuModuleGetFunction_params params{nullptr, module, name};
-  const Call call{CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuModuleGetFunction, 1, &params};
-  const std::uint32_t correlation = nextCorrelation();
-  const std::uint64_t start = now();
-  callback(call, CUPTI_API_ENTER, correlation);
-  callback(call, CUPTI_API_EXIT, correlation);
-  emitCall(call, correlation, start, now());
+  make({CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuModuleGetFunction, 1, &params}, [](std::uint32_t) {});
 }
 
 void FakeCupti::makeContext(std::uint32_t context, std::uint32_t device) {
@@ -406,14 +395,11 @@ void FakeCupti::makeContext(std::uint32_t context, std::uint32_t device) {
 }
 
 void FakeCupti::makeStream(std::uint32_t context, std::uint32_t stream) {
-  const Call call{CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuStreamCreate, context, nullptr};
-  const std::uint32_t correlation = nextCorrelation();
-  const std::uint64_t start = now();
-  callback(call, CUPTI_API_ENTER, correlation);
-  resource(CUPTI_CBID_RESOURCE_STREAM_CREATED, context, nullptr);
-  emit(streamActivity(context, stream, correlation));
-  callback(call, CUPTI_API_EXIT, correlation);
-  emitCall(call, correlation, start, now());
+  make({CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuStreamCreate, context, nullptr},
+       [&](std::uint32_t correlation) {
+         resource(CUPTI_CBID_RESOURCE_STREAM_CREATED, context, nullptr);
+         emit(streamActivity(context, stream, correlation));
+       });
 }
 
 void FakeCupti::emit(const void* record, std::size_t size) {

@@ -68,8 +68,8 @@ class FakeCupti {
     std::uint32_t context;
     const void* params;
   };
-  /// A call of the runtime; `effect` makes the records of what it does, given its correlation.
-  std::uint32_t runtimeCall(std::uint32_t id, std::uint32_t context, const std::function<void(std::uint32_t)>& effect);
+  /// `effect` makes the records of what the call does, given its correlation.
+  std::uint32_t make(const Call& call, const std::function<void(std::uint32_t)>& effect);
   void callback(const Call& call, CUpti_ApiCallbackSite site, std::uint32_t correlation);
   void resource(CUpti_CallbackIdResource id, std::uint32_t context, void* descriptor);
   void emitCall(const Call& call, std::uint32_t correlation, std::uint64_t start, std::uint64_t end);

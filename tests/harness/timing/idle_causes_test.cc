@@ -93,6 +93,14 @@ TEST(IdleCausesTest, AStreamThatWaitedForAnotherDevicesEventNamesWhoseWorkItWas)
   EXPECT_EQ(groupOf(split.devices[0], TimePart::kEventWait).name, "target[0] on device 1");
 }
 
+TEST(IdleCausesTest, AnEventIsCompleteWhenAllWorkBeforeItIs) {
+  TimedTrace built = twoKernels(9'000);
+  built.launch({.calledAt = 600, .begin = 1'000, .end = 97'000, .device = 1, .role = "target[0]"});
+  built.launch({.calledAt = 650, .begin = 2'000, .end = 5'000, .device = 1, .role = "target[0]"});
+  built.streamWaits("drafter", 0, 7, 8'000, built.event("target[0]", 1, 7, 700));
+  expectIdle(splitTime(built.trace).devices[0], {{TimePart::kEventWait, 87'000}, {TimePart::kLaunchLatency, 3'000}});
+}
+
 TEST(IdleCausesTest, AnEventThatWasCompleteIsNoCause) {
   TimedTrace built = twoKernels(9'000);
   built.launch({.calledAt = 600, .begin = 1'000, .end = 5'000, .device = 1, .role = "target[0]"});
@@ -143,6 +151,34 @@ TEST(IdleCausesTest, CallsThatWaitAreCountedByRole) {
             std::make_tuple("drafter", 1, 28'000));
   EXPECT_EQ(std::make_tuple(split.waits[1].role, split.waits[1].count, split.waits[1].ns),
             std::make_tuple("target[0]", 3, 300));
+}
+
+TEST(IdleCausesTest, CallsThatWaitAreCountedInTheStepsThatAreSplit) {
+  TimedTrace built;
+  for (int step = 0; step < 4; ++step) {
+    built.launch({.calledAt = step * 1'000, .begin = step * 1'000 + 10, .end = step * 1'000 + 500, .step = step});
+    built.call("cudaStreamSynchronize", "drafter", step * 1'000 + 600, step * 1'000 + 700, step);
+  }
+  const TimeSplit split = splitTime(built.trace, {1});
+  ASSERT_EQ(split.steps, (std::vector<std::int64_t>{1, 2}));
+  ASSERT_EQ(split.waits.size(), 1u);
+  EXPECT_EQ(split.waits[0].count, 2);
+}
+
+TEST(IdleCausesTest, ACallThatWaitsAndCopiesFromPageableMemoryIsCountedOnce) {
+  TimedTrace built = twoKernels(95'000);
+  built.launch({.name = "Memcpy DtoH (Device -> Pageable)",
+                .calledAt = 3'000,
+                .begin = 4'000,
+                .end = 5'000,
+                .kind = RecordKind::kCopy,
+                .bytes = 8});
+  built.trace.records.back().flags = kPageable;
+  built.trace.records[built.trace.records.size() - 2].name = built.trace.strings.intern("cudaMemcpy");
+  const TimeSplit split = splitTime(built.trace);
+  ASSERT_EQ(split.waits.size(), 1u);
+  EXPECT_EQ(split.waits[0].call, "cudaMemcpy");
+  EXPECT_EQ(split.waits[0].count, 1);
 }
 
 }  // namespace

@@ -137,8 +137,12 @@ TimeSplit noisySplit(std::uint64_t seed, std::int64_t jitter) {
 }
 
 TEST(TimeDifferenceTest, WhatIsWithinTheSpreadOfStepsIsResidualAndNotACause) {
-  const TimeDifference difference = differenceOf(noisySplit(1, 40'000), noisySplit(2, 40'000));
+  const TimeSplit a = noisySplit(1, 40'000), b = noisySplit(2, 40'000);
+  const TimeDifference difference = differenceOf(a, b);
   expectSum(difference);
+  const DeviceSplit &ofA = a.devices.front(), &ofB = b.devices.front();
+  EXPECT_DOUBLE_EQ(difference.devices.front().errorNs,
+                   std::hypot(ofA.spreadNs, ofB.spreadNs) / std::sqrt(static_cast<double>(ofA.stepCount())));
   for (const TimeChange& change : difference.devices.front().changes) EXPECT_FALSE(change.clear) << change.name;
   EXPECT_NEAR(difference.devices.front().residualNs, difference.devices.front().changeNs(), 1e-3);
   const std::string text = differenceText(difference, 8);
@@ -170,6 +174,19 @@ TEST(TimeDifferenceTest, DevicesOfOneSideAreListed) {
   const TimeDifference difference = differenceOf(splitOf(aStep()), splitOf(two));
   EXPECT_EQ(difference.devices.size(), 1u);
   EXPECT_EQ(difference.onlyB, std::vector<std::string>{"device 3"});
+}
+
+TEST(TimeDifferenceTest, DevicesOfSeveralProcessesAreMatchedByTheirProcess) {
+  TimeSplit a = splitOf(aStep());
+  a.devices.push_back(a.devices.front());
+  for (int rank = 0; rank < 2; ++rank) a.devices[rank].process = "rank " + std::to_string(rank);
+  TimeSplit b = a;
+  std::swap(b.devices[0], b.devices[1]);
+  const TimeDifference difference = differenceOf(a, b);
+  ASSERT_EQ(difference.devices.size(), 2u);
+  EXPECT_EQ(difference.devices[0].process, "rank 0");
+  EXPECT_EQ(difference.devices[1].process, "rank 1");
+  EXPECT_TRUE(difference.onlyA.empty() && difference.onlyB.empty());
 }
 
 TEST(TimeDifferenceTest, OneDeviceEachIsTheSameOneWhateverItsNumber) {

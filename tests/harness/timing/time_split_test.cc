@@ -162,6 +162,18 @@ TEST(TimeSplitTest, RangesOfTheThreadStandForPhasesAndThoseOfTheOptimiserForStep
   EXPECT_EQ(split.devices.front().wallNs, 3'000);
 }
 
+TEST(TimeSplitTest, OfRangesThatBeginTogetherTheShorterIsTheInnerOne) {
+  TimedTrace built;
+  built.add(RecordKind::kAnnotation, "layer", 50, 150).thread = 5;
+  built.add(RecordKind::kAnnotation, "model", 50, 200).thread = 5;
+  built.launch({.name = "gemm", .calledAt = 60, .begin = 100, .end = 200, .step = -1, .role = ""});
+  built.launch({.name = "head", .calledAt = 160, .begin = 200, .end = 300, .step = -1, .role = ""});
+  const TimeSplit split = splitTime(built.trace);
+  std::map<std::string, std::string> phases;
+  for (const TimeGroup& group : split.devices.front().groups) phases[group.name] = group.phase;
+  EXPECT_EQ(phases, (std::map<std::string, std::string>{{"gemm", "layer"}, {"head", "model"}}));
+}
+
 TEST(TimeSplitTest, ATraceWithoutStepsIsOneAndSaysSo) {
   TimedTrace built;
   built.launch({.begin = 0, .end = 500, .step = -1});
