@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/formatted.h"
 #include "base/json.h"
 #include "base/philox.h"
 #include "golden/throughput.h"
@@ -109,9 +110,7 @@ double solve(const std::function<double(double)>& tail) {
 std::string rateText(int count, int n) {
   const double low = count == 0 ? 0 : 1 - solve([&](double q) { return binomialBelow(n - count, n, q); });
   const double high = count == n ? 1 : solve([&](double p) { return binomialBelow(count, n, p); });
-  char text[96];
-  std::snprintf(text, sizeof text, "%6.2f %% [%.2f, %.2f]", 100.0 * count / n, 100 * low, 100 * high);
-  return text;
+  return formatted("%6.2f %% [%.2f, %.2f]", 100.0 * count / n, 100 * low, 100 * high);
 }
 
 /// Prints a line; true when the rates are as they should be.

@@ -1,15 +1,14 @@
 #include "devices/artefact_store.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <thread>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "tests/support/temp_folder.h"
 
 namespace redraft::devices {
 namespace {
@@ -21,12 +20,6 @@ std::vector<std::byte> bytesOf(const std::string& text) {
 
 class ArtefactStoreTest : public ::testing::Test {
  protected:
-  ArtefactStoreTest() {
-    char name[] = "/tmp/redraft-store-XXXXXX";
-    folder_ = ::mkdtemp(name);
-  }
-  ~ArtefactStoreTest() override { std::filesystem::remove_all(folder_); }
-
   std::vector<std::byte> get(const std::string& key, const std::string& made) {
     return ArtefactStore(folder_).getOrMake(key, [&] {
       ++makes_;
@@ -34,7 +27,8 @@ class ArtefactStoreTest : public ::testing::Test {
     });
   }
 
-  std::string folder_;
+  const testing_support::TempFolder temp_;
+  const std::string folder_ = temp_.path();
   int makes_ = 0;
 };
 

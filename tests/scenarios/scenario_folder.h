@@ -1,31 +1,22 @@
 #pragma once
 // A folder of scenario files that lives as long as a test.
 
-#include <stdlib.h>
-
 #include <filesystem>
 #include <string>
 
 #include "base/files.h"
+#include "tests/support/temp_folder.h"
 
 namespace redraft::scenarios {
 
 class ScenarioFolder {
  public:
-  ScenarioFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "redraft-scenarios-XXXXXX").string();
-    root_ = ::mkdtemp(pattern.data());
-  }
-  ~ScenarioFolder() { std::filesystem::remove_all(root_); }
-  ScenarioFolder(const ScenarioFolder&) = delete;
-  ScenarioFolder& operator=(const ScenarioFolder&) = delete;
-
   void write(const std::string& name, const std::string& text) const {
-    const std::string path = root_ + "/files/" + name + ".json";
+    const std::string path = folder_.file("files/" + name + ".json");
     makeDirectories(std::filesystem::path(path).parent_path().string());
     writeFileAtomically(path, text);
   }
-  const std::string& root() const { return root_; }
+  const std::string& root() const { return folder_.path(); }
 
   /// A whole scenario but for its last key.
   static std::string whole(const std::string& more) {
@@ -37,7 +28,7 @@ class ScenarioFolder {
   }
 
  private:
-  std::string root_;
+  testing_support::TempFolder folder_;
 };
 
 }  // namespace redraft::scenarios
