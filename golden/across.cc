@@ -59,13 +59,12 @@ class Comparer {
     if (golden.parameters != actual_.parameters || golden.steps.size() != actual_.steps.size())
       return "it has other parameters or steps than " + golden.origin;
     if (!expected_.arithmetic) return golden.origin + " does not say how long its sums are; bless it with --perturb";
-    const bool bfloat16 = expected_.arithmetic->bfloat16Roundings > 0 || arithmetic_.bfloat16Roundings > 0;
-    out_.unit = bfloat16 ? "bfloat16" : "float32";
-    const auto found = expected_.responses.find(out_.unit);
-    if (found == expected_.responses.end())
-      return golden.origin + " holds no response to a perturbation of one ULP of " + out_.unit +
-             "; bless it with --perturb";
-    response_ = &found->second;
+    for (const std::string& unit : unitsOf(*expected_.arithmetic, arithmetic_)) {
+      if (!expected_.responses.contains(unit))
+        return golden.origin + " holds no response to a perturbation of " + unit + "; bless it with --perturb";
+      const double own = roundingOf(*expected_.arithmetic, unit), other = roundingOf(arithmetic_, unit);
+      out_.parts.push_back({unit, std::hypot(own, other)});
+    }
     return "";
   }
 
@@ -100,19 +99,33 @@ class Comparer {
     if (pair.rule.kind != MetricKind::kBits) pairs_.push_back(std::move(pair));
   }
 
-  /// Roundings add up over the steps done so far, each answered at most as strongly as the strongest answer so far.
+  /// Parts are independent: their squares add up, and what fewest runs know of counts for all.
   void settleBounds() {
-    const double own = roundingOf(*expected_.arithmetic, out_.unit), other = roundingOf(arithmetic_, out_.unit);
-    out_.rounding = std::hypot(own, other);
+    int seeds = std::numeric_limits<int>::max();
+    std::map<std::string, std::vector<double>> squares;
+    for (const RoundingPart& part : out_.parts) {
+      const Response& response = expected_.responses.at(part.unit);
+      seeds = std::min(seeds, response.seeds);
+      for (const auto& [name, values] : response.series) addSquares(part, values, squares[name]);
+    }
     out_.falseAlarms = kFalseAlarms;
-    quantile_ =
-        studentQuantile(kFalseAlarms / static_cast<double>(std::max<std::size_t>(1, pairs_.size())), response_->seeds);
-    for (const auto& [name, values] : response_->series) {
-      double most = 0;
-      for (std::size_t s = 0; s < values.size(); ++s) {
-        if (!std::isnan(values[s])) most = std::max(most, values[s]);
-        bounds_[name].push_back(quantile_ * out_.rounding * most * std::sqrt(static_cast<double>(s + 1)));
-      }
+    const double tail = kFalseAlarms / static_cast<double>(std::max<std::size_t>(1, pairs_.size()));
+    const double quantile = studentQuantile(tail, seeds);
+    for (auto& [name, values] : squares)
+      for (const double square : values) bounds_[name].push_back(quantile * std::sqrt(square));
+  }
+
+  /// Of what was moved before the first step alone: roundings add up over the steps done so far, each answered at most
+  /// as strongly as the strongest answer so far. What was moved in every step has added up by itself.
+  static void addSquares(const RoundingPart& part, const std::vector<double>& response, std::vector<double>& squares) {
+    squares.resize(std::max(squares.size(), response.size()));
+    const bool everyStep = part.unit == kAttentionUnit;
+    double most = 0;
+    for (std::size_t s = 0; s < response.size(); ++s) {
+      const double answer = response[s];  // NaN in a step without digests: then the bound is, too
+      if (!std::isnan(answer)) most = std::max(most, answer);
+      const double counted = everyStep || std::isnan(answer) ? answer : most * std::sqrt(static_cast<double>(s + 1));
+      squares[s] += part.rounding * part.rounding * counted * counted;
     }
   }
 
@@ -209,8 +222,6 @@ class Comparer {
   const Golden& expected_;
   const Record& actual_;
   const Arithmetic& arithmetic_;
-  const Response* response_ = nullptr;
-  double quantile_ = 0;
   bool allEqual_ = true;
   std::vector<Pair> pairs_;
   std::map<std::string, std::vector<double>> bounds_;

@@ -30,13 +30,18 @@ struct AcrossSeries {
   double used() const;  // observed / bound; 0 where nothing was compared
 };
 
+/// What of a bound comes from one of a golden's responses.
+struct RoundingPart {
+  std::string unit;     // golden/tolerance.h
+  double rounding = 0;  // of both classes, in units of its move
+};
+
 struct AcrossComparison {
   /// kEqual: every value is within its bound. kIncomparable: `reason`.
   Outcome outcome = Outcome::kIncomparable;
   std::string reason;
   std::string classes;               // what differs: "isa AVX2 against DEFAULT"
-  std::string unit;                  // whose response the bounds are made of: "float32", "bfloat16"
-  double rounding = 0;               // of both classes, in units of its roundoff
+  std::vector<RoundingPart> parts;   // of every bound: independent, so that their squares add up
   double falseAlarms = 0;            // how often all this may fail two correct runs, at most
   std::vector<AcrossSeries> series;  // most used first
   std::optional<std::int64_t> firstBeyond;

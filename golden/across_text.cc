@@ -66,8 +66,9 @@ std::string summaryOf(const AcrossComparison& comparison) {
 std::string describe(const AcrossComparison& comparison) {
   std::string text = summaryOf(comparison) + "\n";
   if (comparison.outcome == Outcome::kIncomparable) return text;
-  text += "  both classes round as a step's perturbation of every parameter by " + number(comparison.rounding) +
-          " unit roundoffs of " + comparison.unit + "; false alarms at most " + number(comparison.falseAlarms) + "\n";
+  for (const RoundingPart& part : comparison.parts)
+    text += "  both classes round as " + number(part.rounding) + " times the measured perturbation " + part.unit + "\n";
+  text += "  false alarms at most " + number(comparison.falseAlarms) + "\n";
   constexpr std::size_t kShown = 12;
   for (std::size_t i = 0; i < comparison.series.size() && i < kShown; ++i) {
     const AcrossSeries& each = comparison.series[i];

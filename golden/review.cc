@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <tuple>
+#include <utility>
 
 #include "base/error.h"
 #include "base/formatted.h"
@@ -143,12 +145,32 @@ std::vector<Value> mix(const Review& review, const std::set<std::string>& keys) 
   return values;
 }
 
-std::string shortened(const std::optional<std::string>& text, bool isGradient) {
+/// For people: decimals, of a gradient those of its L2 norm; the rest of a digest is for machines.
+std::string shortened(const std::optional<std::string>& text, bool isGradient, int digits) {
   if (!text) return "absent";
   if (text->empty()) return "none";
-  if (!isGradient) return printable(*text, 80);
-  const std::size_t space = text->find(' ');
-  return "L2 " + text->substr(0, space);  // the rest of a digest is for machines
+  const auto value = numberIn(isGradient ? text->substr(0, text->find(' ')) : *text);
+  if (!value) return printable(*text, 80);
+  return (isGradient ? "L2 " : "") + formatted("%.*g", digits, *value);
+}
+
+/// In as few digits as tell the sides apart; all, where fewer do not.
+std::string sidesOf(const Change& change) {
+  const bool isGradient = partsOf(change.key).isGradient;
+  const auto sides = [&](int digits) {
+    const std::string theirs = change.theirs ? " | " + shortened(change.theirs, isGradient, digits) : "";
+    return std::pair(shortened(change.before, isGradient, digits) + theirs,
+                     shortened(change.after, isGradient, digits));
+  };
+  auto [before, after] = sides(7);
+  if (before == after && change.ulp.value_or(0) > 0) std::tie(before, after) = sides(17);
+  return before + " → " + after;
+}
+
+std::string ulpText(std::uint64_t ulp) {
+  if (ulp == std::numeric_limits<std::uint64_t>::max()) return "not finite";
+  constexpr std::uint64_t kReadable = 1'000'000;
+  return (ulp < kReadable ? std::to_string(ulp) : formatted("%.2g", static_cast<double>(ulp))) + " ULP";
 }
 
 }  // namespace
@@ -202,14 +224,10 @@ Golden accepted(const Review& review, const std::set<std::string>& keys, const P
 }
 
 std::string describe(const Change& change) {
-  const bool isGradient = partsOf(change.key).isGradient;
-  std::string text = shortened(change.before, isGradient);
-  if (change.theirs) text += " | " + shortened(change.theirs, isGradient);
-  text += " → " + shortened(change.after, isGradient);
+  const std::string text = sidesOf(change);
   if (!change.ulp || !change.relative) return text;
-  const bool far = *change.ulp == std::numeric_limits<std::uint64_t>::max();
-  return text + " (" + (far ? "not finite" : std::to_string(*change.ulp) + " ULP") + ", " +
-         (isGradient ? "about " : "") + formatted("%.2g", *change.relative) + " relative)";
+  return text + " (" + ulpText(*change.ulp) + ", " + (partsOf(change.key).isGradient ? "about " : "") +
+         formatted("%.2g", *change.relative) + " relative)";
 }
 
 std::string describe(const ChangeSeries& series) {

@@ -58,7 +58,7 @@ Review reviewOf(const Record& run, const std::string& root, const std::string& s
 Golden accepted(const Review& review, const std::set<std::string>& keys, const Provenance& provenance,
                 const AcrossMeans& means = {});
 
-/// A change in a line: "0x1p+0 → 0x1.8p+0 (4194304 ULP, 0.5 relative)".
+/// A change in a line: "1 → 1.5 (4.2e+06 ULP, 0.5 relative)".
 std::string describe(const Change& change);
 /// A series in a line: where it begins, how many steps, and the furthest.
 std::string describe(const ChangeSeries& series);

@@ -15,6 +15,7 @@ constexpr double kFloat32 = 0x1p-24, kBfloat16 = 0x1p-8;  // unit roundoffs
 // A matrix takes part in three products a step (forward, and the gradients of its input and of itself), and attention's
 // two products forward and five backward are shared out to its four matrices: less than two each.
 constexpr double kProductsAMatrix = 5;
+constexpr double kAttentionMove = 2;  // unit roundoffs of bfloat16 by which kAttentionUnit moves a number
 
 double squareOf(double value) { return value * value; }
 
@@ -88,9 +89,16 @@ Response measureResponse(const Record& base, const std::vector<Record>& perturbe
 }
 
 double roundingOf(const Arithmetic& arithmetic, const std::string& unit) {
+  if (unit == kAttentionUnit) return std::sqrt(static_cast<double>(arithmetic.attentionRoundings)) / kAttentionMove;
   double squares = kProductsAMatrix * static_cast<double>(arithmetic.reductionLength) * squareOf(kFloat32);
   squares += static_cast<double>(arithmetic.bfloat16Roundings) * squareOf(kBfloat16);
-  return std::sqrt(squares) / (unit == "bfloat16" ? kBfloat16 : kFloat32);
+  return std::sqrt(squares) / (unit == kBfloat16Unit ? kBfloat16 : kFloat32);
+}
+
+std::vector<std::string> unitsOf(const Arithmetic& a, const Arithmetic& b) {
+  if (a.bfloat16Roundings > 0 || b.bfloat16Roundings > 0) return {kBfloat16Unit};
+  if (a.attentionRoundings > 0 || b.attentionRoundings > 0) return {kFloat32Unit, kAttentionUnit};
+  return {kFloat32Unit};
 }
 
 }  // namespace redraft::golden

@@ -37,10 +37,12 @@ const std::map<std::string, MetricRule>& defaultRules();
 /// What of a scenario decides how far its rounding goes.
 struct Arithmetic {
   std::int64_t reductionLength = 0;    // terms of the longest sum
-  std::int64_t bfloat16Roundings = 0;  // a layer and step, forward and backward; 0: all is float32
+  std::int64_t bfloat16Roundings = 0;  // a layer and step, where all is computed in bfloat16; 0: it is not
   std::int64_t predictions = 0;        // slots that accuracy counts in a step, at most
   std::int64_t blocks = 0;             // that prefix_acceptance averages, at most
   std::int64_t blockSize = 0;
+  // To bfloat16, at each tensor that attention reads or makes, forward and backward; 0: it computes as all else does.
+  std::int64_t attentionRoundings = 0;
   bool operator==(const Arithmetic&) const = default;
   template <class Visitor>
   void fields(Visitor& visit) {
@@ -49,12 +51,13 @@ struct Arithmetic {
     visit("predictions", predictions);
     visit("blocks", blocks);
     visit("block_size", blockSize);
+    visit.unless("attention_roundings", attentionRoundings, 0);
   }
 };
 
-/// By how much the numbers of a run move, in a root mean square over `seeds` perturbed runs, when every parameter is
-/// moved by one ULP. In `series`, by metric and step: "loss", "grad_norm" (of the value), "gradient/NAME" (norm of the
-/// gradient's change, from the sketches), "gradient_norm/NAME" (of its L2 norm). NaN in steps without digests.
+/// By how much the numbers of a run move, in a root mean square over `seeds` perturbed runs. In `series`, by metric and
+/// step: "loss", "grad_norm" (of the value), "gradient/NAME" (norm of the gradient's change, from the sketches),
+/// "gradient_norm/NAME" (of its L2 norm). NaN in steps without digests.
 struct Response {
   int seeds = 0;
   std::string commit;  // that they were run with
@@ -63,15 +66,23 @@ struct Response {
 
 constexpr int kFewestSeeds = 3;
 
-/// Which unit was moved: "float32", or "bfloat16" for classes that round to it.
+/// What was moved: every parameter by one ULP of float32 before the first step; likewise of bfloat16; or, in every
+/// step, what attention reads and makes, by two unit roundoffs of bfloat16.
+inline constexpr const char* kFloat32Unit = "float32";
+inline constexpr const char* kBfloat16Unit = "bfloat16";
+inline constexpr const char* kAttentionUnit = "attention";
+
+/// By unit.
 using Responses = std::map<std::string, Response>;
 
 /// Throws Error(kBadInput) for fewer than kFewestSeeds, or runs that are not of one training and class.
 Response measureResponse(const Record& base, const std::vector<Record>& perturbed, const std::string& commit);
 
-/// Relative perturbation of every parameter that a step's rounding in this class is worth, in units of the unit
-/// roundoff of `unit`.
+/// How far a step's rounding in this class moves what `unit` moves: in units of that move, as if it were independent.
 double roundingOf(const Arithmetic& arithmetic, const std::string& unit);
+
+/// The units whose responses together hold the rounding of both.
+std::vector<std::string> unitsOf(const Arithmetic& a, const Arithmetic& b);
 
 }  // namespace redraft::golden
 

@@ -50,6 +50,7 @@ Arithmetic readArithmetic(JsonReader reader) {
   arithmetic.predictions = reader.integer("predictions", 0, kMost);
   arithmetic.blocks = reader.integer("blocks", 0, kMost);
   arithmetic.blockSize = reader.integer("block_size", 0, kMost);
+  arithmetic.attentionRoundings = reader.integer("attention_roundings", 0, kMost, 0);
   reader.finish();
   return arithmetic;
 }

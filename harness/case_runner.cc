@@ -37,20 +37,6 @@ bool saysHowItEnded(const reports::Finding& finding) {
   return false;
 }
 
-/// Over everything that has to be equal when the run is run again.
-std::string digestOf(const golden::Record& record) {
-  std::string text;
-  for (const golden::StepMetrics& step : record.steps) {
-    text += std::to_string(step.step) + " " + step.parametersHash;
-    for (const auto& [name, value] : step.values) text += " " + name + "=" + toHexFloat(value);
-    text += "\n";
-  }
-  for (const auto& step : record.gradients)
-    for (const golden::GradientDigest& digest : step) text += digest.hash + "\n";
-  if (record.evaluation) text += record.evaluation->textHash;
-  return hashText(text);
-}
-
 /// What can be read of a run, and why the rest cannot.
 struct Gathered {
   std::optional<golden::Record> record;
@@ -95,8 +81,11 @@ void compareWithGolden(const CasePlan& plan, const CaseOptions& options, Evidenc
     const auto golden = golden::findNumerics(options.goldens, plan.golden, gathered.record->numericsClass, &others);
     if (golden) {
       evidence.comparison = golden::compareNumerics(golden->record, *gathered.record);
-      gathered.goldenText = plan.golden + " (" + gathered.record->numericsClass.name() + "): " +
-                            (evidence.comparison->outcome == golden::Outcome::kEqual ? "equal bit for bit" : "differs");
+      gathered.goldenText =
+          plan.golden + " (" + gathered.record->numericsClass.name() + "): " +
+          (evidence.comparison->outcome == golden::Outcome::kEqual
+               ? "equal bit for bit"
+               : "differs; where that is meant, `redraft bless --review '" + gathered.record->origin + "'`");
     } else if (!compareWithOtherClass(plan, options, evidence, gathered)) {
       gathered.goldenProblem = "no golden of " + plan.golden + " for the class " +
                                gathered.record->numericsClass.name() +
@@ -153,6 +142,8 @@ reports::Figures figuresOf(const Observation& seen, const Gathered& gathered) {
   if (gathered.throughput)
     for (const auto& role : gathered.throughput->roles) figures.throughputRatio[role.role] = role.ratio;
   figures.pace = paceOf(record);
+  figures.numericsClass = record.numericsClass.fields;
+  if (record.performanceClass) figures.performanceClass = record.performanceClass->fields;
   return figures;
 }
 
@@ -208,6 +199,19 @@ std::string field(const std::string& path, const std::string& key) {
 }
 
 }  // namespace
+
+std::string digestOf(const golden::Record& record) {
+  std::string text;
+  for (const golden::StepMetrics& step : record.steps) {
+    text += std::to_string(step.step) + " " + step.parametersHash;
+    for (const auto& [name, value] : step.values) text += " " + name + "=" + toHexFloat(value);
+    text += "\n";
+  }
+  for (const auto& step : record.gradients)
+    for (const golden::GradientDigest& digest : step) text += digest.hash + "\n";
+  if (record.evaluation) text += record.evaluation->textHash;
+  return hashText(text);
+}
 
 reports::CaseResult plannedResult(const CasePlan& plan, const std::string& folder) {
   reports::CaseResult result;

@@ -26,6 +26,9 @@ reports::CaseResult runCase(const CasePlan& plan, const std::string& folder, con
 reports::CaseResult assessCase(const CasePlan& plan, const std::string& folder, Observation seen,
                                const CaseOptions& options);
 
+/// Over everything that has to be equal when the run is run again; what a report keeps of a run's numbers.
+std::string digestOf(const golden::Record& record);
+
 /// A result with what the plan knows, ABORTED until it is run.
 reports::CaseResult plannedResult(const CasePlan& plan, const std::string& folder);
 

@@ -167,6 +167,8 @@ struct Figures {
   std::map<std::string, std::int64_t> peakBytes;  // device → bytes
   std::map<std::string, double> throughputRatio;  // role → this run / golden, of the medians
   Pace pace = {};
+  std::map<std::string, std::string> numericsClass = {};     // golden::NumericsClass::fields; empty: not known
+  std::map<std::string, std::string> performanceClass = {};  // golden::PerformanceClass::fields, likewise
   template <class Visitor>
   void fields(Visitor& visit) {
     visit("steps", steps);
@@ -178,6 +180,8 @@ struct Figures {
     visit("peak_bytes", peakBytes);
     visit("throughput_ratio", throughputRatio);
     visit.unless("pace", pace, Pace());
+    visit.unless("numerics_class", numericsClass, std::map<std::string, std::string>());
+    visit.unless("performance_class", performanceClass, std::map<std::string, std::string>());
   }
 };
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "golden/run_files.h"
 #include "harness/bisect/bisect_tree.h"
@@ -70,15 +71,17 @@ bool CommitJudge::isOfCommit(const std::string& embedded) const {
 }
 
 bool CommitJudge::prepare() {
-  const std::string log = joinPath(runs_, "build.log");
-  std::ofstream file(log, std::ios::app);
+  log(LogLevel::kInfo,
+      evidence_.commit.substr(0, kShortHash) + " is built and run: " + printable(evidence_.subject, 60));
+  const std::string buildLog = joinPath(runs_, "build.log");
+  std::ofstream file(buildLog, std::ios::app);
   CommandOptions options;
   options.folder = plan_.tree;
   options.limit = std::chrono::seconds(plan_.buildSeconds);
   options.onOutput = [&](std::string_view text) { file << text << std::flush; };
   const CommandResult built = runCommand({"/bin/sh", "-c", plan_.build}, options);
   noteTime();
-  if (!built.ok()) return skip("the build " + built.text() + ": " + log);
+  if (!built.ok()) return skip("the build " + built.text() + ": " + buildLog);
   return checkPrograms();
 }
 

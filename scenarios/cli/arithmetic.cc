@@ -11,9 +11,11 @@
 namespace redraft::scenarios {
 namespace {
 
-// Roundings to bfloat16 that one layer makes, forward and twice in backward.
-constexpr std::int64_t kAttentionRoundings = 3 * 5;  // q, k, v, weights and output
-// Norm, q, k, v, their two norms and two rotations, weights, attention, o, sum; norm, gate, up, product, down, sum.
+// Roundings to bfloat16 that each of q, k, v, output and their four gradients stands for at most: its own, and one of
+// weights, or of the scores' gradients, whose products with it err alike.
+constexpr std::int64_t kAttentionRoundings = 2;
+// A whole layer in it, forward and twice in backward: norm, q, k, v, their two norms and two rotations, weights,
+// attention, o, sum; norm, gate, up, product, down, sum.
 constexpr std::int64_t kLayerRoundings = 3 * 18;
 
 model::TargetConfig targetConfigOf(const Scenario& scenario, const std::string& folder) {
@@ -38,9 +40,11 @@ std::int64_t longestSum(const Scenario& scenario, const model::DrafterConfig& dr
                    target.heads * target.headDim, target.intermediateSize, keys, draftRows, contextRows});
 }
 
-std::int64_t bfloat16RoundingsOf(const Scenario& scenario) {
-  if (scenario.training.dtype == "bfloat16") return kLayerRoundings;
-  return scenario.backend == "cuda" && scenario.kernelCache.compiled ? kAttentionRoundings : 0;
+bool inBfloat16(const Scenario& scenario) { return scenario.training.dtype == "bfloat16"; }
+
+/// Whose compiled attention takes bfloat16 alone.
+bool roundsInAttention(const Scenario& scenario) {
+  return !inBfloat16(scenario) && scenario.backend == "cuda" && scenario.kernelCache.compiled;
 }
 
 }  // namespace
@@ -52,7 +56,8 @@ std::optional<golden::Arithmetic> arithmeticOf(const Scenario& scenario, const s
     const model::DrafterConfig drafter = model::readDrafterConfig(JsonReader(config));
     golden::Arithmetic arithmetic;
     arithmetic.reductionLength = longestSum(scenario, drafter, targetConfigOf(scenario, folder));
-    arithmetic.bfloat16Roundings = bfloat16RoundingsOf(scenario);
+    arithmetic.bfloat16Roundings = inBfloat16(scenario) ? kLayerRoundings : 0;
+    arithmetic.attentionRoundings = roundsInAttention(scenario) ? kAttentionRoundings : 0;
     arithmetic.blockSize = drafter.blockSize;
     arithmetic.blocks =
         std::int64_t{scenario.training.microBatches} * scenario.training.batchSize * scenario.training.anchors;
@@ -64,9 +69,9 @@ std::optional<golden::Arithmetic> arithmeticOf(const Scenario& scenario, const s
 }
 
 std::vector<std::string> perturbedUnits(const Scenario& scenario) {
-  if (scenario.training.dtype == "bfloat16") return {"bfloat16"};
-  return scenario.kernelCache.compiled ? std::vector<std::string>{"float32", "bfloat16"}
-                                       : std::vector<std::string>{"float32"};
+  if (inBfloat16(scenario)) return {golden::kBfloat16Unit};
+  if (!scenario.kernelCache.compiled) return {golden::kFloat32Unit};
+  return {golden::kFloat32Unit, golden::kAttentionUnit};
 }
 
 }  // namespace redraft::scenarios

@@ -13,8 +13,8 @@ namespace redraft::scenarios {
 /// a workload that trains nothing, and where the target's config cannot be read.
 std::optional<golden::Arithmetic> arithmeticOf(const Scenario& scenario, const std::string& folder);
 
-/// Units whose last place a golden's responses have to be measured by: float32, and bfloat16 where some backend rounds
-/// to it in this scenario.
+/// What has to be moved for a golden's responses (golden/tolerance.h): attention too where some backend computes it in
+/// bfloat16, and the rest in float32.
 std::vector<std::string> perturbedUnits(const Scenario& scenario);
 
 }  // namespace redraft::scenarios

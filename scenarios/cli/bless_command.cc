@@ -67,8 +67,8 @@ class BlessCommand : public Command {
         ->expected(1);
     app.add_flag("--prune", prune_, "remove goldens and values that no scenario is compared with any more; no RUN");
     app.add_option("--perturb", seeds_,
-                   "run the scenario N times more, with every parameter moved by one unit in the "
-                   "last place: then runs of other numerics classes can be held against the golden")
+                   "run the scenario N times more, with numbers moved by as much as rounding moves them: then runs of "
+                   "other numerics classes can be held against the golden. More runs, tighter bounds")
         ->type_name("N")
         ->check(CLI::Range(golden::kFewestSeeds, 1000));
     app.add_flag("--dry-run", dryRun_, "show what would be done and write nothing");
@@ -123,6 +123,8 @@ class BlessCommand : public Command {
         golden::bless(run.record, root, golden, provenanceOf(run, reason_), means, repeatedRates(run));
     for (const std::string& file : {written.numericsFile, written.performanceFile})
       if (!file.empty()) printOut("  wrote " + file + "\n");
+    const auto inherited = golden::findNumerics(root, golden, run.record.numericsClass);
+    if (written.difference.outcome == golden::Outcome::kDifferent && inherited) noteOldResponses(*inherited);
   }
 
   golden::RunRates repeatedRates(const BlessableRun& run) const {
@@ -142,6 +144,13 @@ class BlessCommand : public Command {
       throwBadInput("--perturb", run.plan.name + " trains nothing: there are no parameters to move", "leave it out");
     means.responses = measureResponses(run, seeds_, places_.caseOptions(), printOut);
     return means;
+  }
+
+  /// Where numbers have changed and their responses have not been measured anew.
+  void noteOldResponses(const golden::Golden& old) const {
+    if (seeds_ > 0 || old.responses.empty()) return;
+    printOut("  keeps how the numbers of commit " + old.responses.begin()->second.commit.substr(0, 12) +
+             " answered to rounding; --perturb N measures it anew\n");
   }
 
   // Review.
@@ -176,8 +185,7 @@ class BlessCommand : public Command {
   }
 
   static std::string listOf(const golden::Review& review, const std::string& standing) {
-    std::string text =
-        review.scenario + (standing.empty() ? ": new\n" : ": its golden stands since " + standing + "\n");
+    std::string text = review.scenario + (standing.empty() ? ": new\n" : ": its golden is " + standing + "\n");
     if (!review.golden) return text;
     for (const golden::ChangeSeries& series : review.series) text += "  " + golden::describe(series) + "\n";
     return text;
@@ -189,8 +197,10 @@ class BlessCommand : public Command {
     for (std::size_t i = 0; i < runs.size(); ++i) {
       if (!accepted[i].any) continue;
       ++scenarios;
+      const std::size_t skipped = reviews[i].changes() - accepted[i].keys.size();
       printOut(reviews[i].scenario + ": " + std::to_string(accepted[i].keys.size()) + " of " +
-               std::to_string(reviews[i].changes()) + " values accepted\n");
+               std::to_string(reviews[i].changes()) + " values accepted" +
+               (skipped > 0 ? "; runs will still differ from it in the other " + std::to_string(skipped) : "") + "\n");
     }
     if (scenarios == 0 || dryRun_) {
       printOut("nothing was written\n");
@@ -200,7 +210,8 @@ class BlessCommand : public Command {
     std::vector<TextFile> texts;
     for (std::size_t i = 0; i < runs.size(); ++i)
       if (accepted[i].any) addTexts(runs[i], reviews[i], accepted[i], root, texts);
-    if (asks() && !session_.confirm("write " + std::to_string(texts.size()) + " files?")) {
+    if (asks() &&
+        !session_.confirm("write " + std::to_string(texts.size()) + (texts.size() == 1 ? " file?" : " files?"))) {
       printOut("nothing was written\n");
       return kExitAsExpected;
     }
@@ -220,6 +231,7 @@ class BlessCommand : public Command {
                 const std::string& root, std::vector<TextFile>& texts) const {
     golden::Golden next = golden::accepted(review, accepted.keys, provenanceOf(run, reason_), meansOf(run));
     texts.push_back({review.file, golden::numericsText(next)});
+    if (review.golden) noteOldResponses(next);
     // Times are of the whole run: they go with the whole scenario alone.
     if (accepted.keys.size() != review.changes() || !run.record.performanceClass || run.record.samples.empty()) return;
     next.history.clear();

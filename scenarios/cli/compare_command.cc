@@ -1,41 +1,25 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <vector>
 
 #include "base/error.h"
 #include "golden/distance.h"
 #include "golden/golden.h"
 #include "golden/stored_throughput.h"
 #include "reports/layout.h"
-#include "reports/result.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common.h"
+#include "scenarios/cli/compare_cases.h"
 #include "scenarios/cli/compare_classes.h"
 #include "scenarios/cli/run_traces.h"
 
 namespace redraft::scenarios {
 namespace {
 
-std::string outcomeOf(const reports::CaseResult& result) {
-  return std::string(enumName(result.verdict)) + (result.findings.empty() ? "" : " " + result.findings.front().id);
-}
-
-/// What changed between two results of one scenario; "" when nothing did.
-std::string changeOf(const reports::CaseResult& before, const reports::CaseResult& now) {
-  if (outcomeOf(before) != outcomeOf(now)) return outcomeOf(before) + " → " + outcomeOf(now);
-  if (before.digest != now.digest) return "other numbers";
-  return "";
-}
-
 constexpr double kError = 0.01;  // how often an interval may miss
-
-std::string throughputOf(const reports::CaseResult& before, const reports::CaseResult& now,
-                         const golden::StoredAnswer& answer) {
-  const auto a = before.figures.tokensPerSecond.find("all"), b = now.figures.tokensPerSecond.find("all");
-  if (a == before.figures.tokensPerSecond.end() || b == now.figures.tokensPerSecond.end() || a->second <= 0) return "";
-  return reports::formatRate(a->second) + " → " + reports::formatRate(b->second) + " (" +
-         reports::formatNumber(b->second / a->second, 3) + " ×) " + golden::verdictName(answer.verdict);
-}
 
 /// A run folder, or a golden file.
 golden::StoredSide sideOf(const std::string& path) {
@@ -43,24 +27,57 @@ golden::StoredSide sideOf(const std::string& path) {
                                              : golden::storedSide(golden::loadGolden(path));
 }
 
-/// Of a stored report's case: a report does not say on which machine it ran, its run folder does.
-golden::StoredSide sideOf(const reports::CaseResult& result) {
-  golden::StoredSide side;
-  const auto all = result.figures.tokensPerSecond.find("all");
-  if (all != result.figures.tokensPerSecond.end() && all->second > 0) side.rates = {all->second};
-  try {
-    side.performanceClass = golden::loadRun(result.runFolder).performanceClass;
-  } catch (const Error&) {  // the folder is gone, or the run left no whole record: its machine is not known
+/// A line a case, and below them what stored runs could not decide.
+class CaseTable {
+ public:
+  void add(const ComparedCase& before, const ComparedCase& now, const golden::StoredAnswer& answer) {
+    const std::string rates = throughputText(before, now, answer);
+    std::string change = changeOf(before, now);
+    if (change.empty() && answer.verdict == golden::ThroughputVerdict::kSlower) change = "slower";
+    addRow(now.name, change, rates);
+    if (rates.empty()) return;
+    if (answer.verdict == golden::ThroughputVerdict::kAmbiguous) ++undecided_[answer.reason];
+    if (!answer.time) return;
+    widest_ = std::max(widest_, answer.half);
+    paired_ = std::max(paired_, answer.pairedHalf.value_or(0));
   }
-  return side;
-}
+  void addLone(const ComparedCase& one, const char* where) { addRow(one.name, where + one.outcome, ""); }
+
+  bool equal() const { return equal_; }
+
+  std::string text() const {
+    std::string text;
+    for (const std::string& line : reports::alignColumns(rows_, "  ", {})) text += line + "\n";
+    if (widest_ > 0) {
+      text += "throughput is judged from stored runs: up to ± " + reports::formatNumber(100 * widest_, 2) + " %";
+      if (paired_ > 0) text += "; a bench of both by turns, about ± " + reports::formatNumber(100 * paired_, 2) + " %";
+      text += "\n";
+    }
+    for (const auto& [reason, count] : undecided_)
+      text +=
+          "throughput is AMBIGUOUS in " + std::to_string(count) + (count == 1 ? " case: " : " cases: ") + reason + "\n";
+    return text;
+  }
+
+ private:
+  void addRow(const std::string& name, const std::string& change, const std::string& rates) {
+    equal_ = equal_ && change.empty();
+    rows_.push_back({change.empty() ? "same" : "DIFFERS", name, change, rates});
+  }
+
+  std::vector<std::vector<std::string>> rows_;
+  std::map<std::string, int> undecided_;  // reason → cases
+  double widest_ = 0, paired_ = 0;        // half of an interval, at most
+  bool equal_ = true;
+};
 
 class CompareCommand : public Command {
  public:
   const char* name() const override { return "compare"; }
   const char* help() const override {
-    return "Compare two runs, two goldens, one of each, or two reports: first step and gradients that differ, and "
-           "whether B is slower, as far as stored runs show it";
+    return "Compare runs, goldens and reports: first step and gradients that differ, and whether B is slower, as far "
+           "as "
+           "stored runs show it";
   }
 
   void declare(CLI::App& app) override {
@@ -80,12 +97,9 @@ class CompareCommand : public Command {
   }
 
   int run() override {
-    const bool reportA = isReport(a_) || isSuiteFolder(a_), reportB = isReport(b_) || isSuiteFolder(b_);
-    if (reportA != reportB)
-      throwBadInput(reportA ? b_ : a_, "cannot be compared with a report",
-                    "compare two reports, or two runs or goldens");
     if (within_) return compareWithin();
-    return reportA ? compareReports() : compareRecords();
+    const auto manyCases = [](const std::string& path) { return isReport(path) || isSuiteFolder(path); };
+    return manyCases(a_) || manyCases(b_) ? compareCases(manyCases(a_), manyCases(b_)) : compareRecords();
   }
 
  private:
@@ -133,37 +147,28 @@ class CompareCommand : public Command {
     return within ? kExitAsExpected : kExitUnexpected;
   }
 
-  int compareReports() const {
-    const reports::SuiteResult a = loadReportOrSuite(a_), b = loadReportOrSuite(b_);
-    std::map<std::string, const reports::CaseResult*> before;
-    for (const reports::CaseResult& each : a.cases) before[each.name] = &each;
-    std::vector<std::vector<std::string>> rows;
-    bool equal = true, undecided = false;
-    const auto add = [&](const std::string& name, const std::string& change, const std::string& throughput) {
-      equal = equal && change.empty();
-      rows.push_back({change.empty() ? "same" : "DIFFERS", name, change, throughput});
-    };
-    for (const reports::CaseResult& now : b.cases) {
-      const auto found = before.find(now.name);
-      if (found == before.end()) {
-        add(now.name, "only in B: " + outcomeOf(now), "");
-        continue;
-      }
-      const golden::StoredAnswer throughput = judge(now.name, sideOf(*found->second), sideOf(now));
-      const std::string rates = throughputOf(*found->second, now, throughput);
-      undecided = undecided || (!rates.empty() && !throughput.time);
-      std::string change = changeOf(*found->second, now);
-      if (change.empty() && isSlower(throughput)) change = "slower " + golden::ratioText(*throughput.time);
-      add(now.name, change, rates);
-      before.erase(found);
+  /// Case by case. Beside a report a run or a golden stands for one of its cases.
+  int compareCases(bool manyA, bool manyB) const {
+    const std::vector<ComparedCase> a = comparedCases(a_), b = comparedCases(b_);
+    if (!manyA) requireCase(b, a.front().name, b_);
+    if (!manyB) requireCase(a, b.front().name, a_);
+    CaseTable table;
+    for (const ComparedCase& now : b) {
+      const ComparedCase* before = findCase(a, now.name);
+      if (before != nullptr)
+        table.add(*before, now, judge(now.name, before->throughput, now.throughput));
+      else if (manyA)
+        table.addLone(now, "only in B: ");
     }
-    for (const auto& [name, result] : before) add(name, "only in A: " + outcomeOf(*result), "");
-    for (const std::string& line : reports::alignColumns(rows, "  ", {})) printOut(line + "\n");
-    if (undecided)
-      printOut(
-          "throughput is AMBIGUOUS where the run folders are gone, or no golden of this machine holds how far repeated "
-          "runs are apart: `redraft bless RUN --repeats RUN…` records it, and `redraft bench` needs no such record\n");
-    return equal ? kExitAsExpected : kExitUnexpected;
+    for (const ComparedCase& before : a)
+      if (manyB && findCase(b, before.name) == nullptr) table.addLone(before, "only in A: ");
+    printOut(table.text());
+    return table.equal() ? kExitAsExpected : kExitUnexpected;
+  }
+
+  static void requireCase(const std::vector<ComparedCase>& cases, const std::string& name, const std::string& report) {
+    if (findCase(cases, name) == nullptr)
+      throwBadInput(report, "holds no case " + name, "name a run or a golden of one of its cases");
   }
 
   std::string a_, b_;

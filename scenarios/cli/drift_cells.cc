@@ -6,6 +6,7 @@
 #include "base/characters.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/log.h"
 #include "base/pinned_environment.h"
 #include "base/record_file.h"
 #include "base/text.h"
@@ -20,13 +21,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxReport = 64u << 20;
+constexpr int kMostThreads = 256;  // as `redraft run --threads`
 
 const std::pair<const char*, const char*> kCapabilities[] = {  // --isa, and what LibTorch calls it
     {"avx2", "AVX2"},
     {"default", "DEFAULT"},
     {"avx512", "AVX512"}};
 
-std::string programOf(const std::string& build) {
+/// "" where there is none.
+std::string programIn(const std::string& build) {
   for (const char* inside : {"", "bin/redraft", "build/bin/redraft"}) {
     const fs::path path = *inside == '\0' ? fs::path(build) : fs::path(build) / inside;
     if (fs::is_regular_file(path)) return fs::absolute(path).string();
@@ -58,12 +61,23 @@ DriftEnvironment storedEnvironment(const std::string& path) {
   return environment;
 }
 
-/// The last line that says anything.
+/// What a program that failed said was wrong, with its remedy; else the last line that says anything.
 std::string lastWords(const std::string& output) {
   const std::vector<std::string> lines = split(output, '\n');
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line)
-    if (!isBlank(*line)) return printable(*line);
-  return "";
+  const std::string error = "redraft: error: ", remedy = "  remedy: ";
+  std::string last;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].starts_with(error)) {
+      const bool more = i + 1 < lines.size() && lines[i + 1].starts_with(remedy);
+      return printable(lines[i].substr(error.size()) + (more ? "; " + lines[i + 1].substr(remedy.size()) : ""));
+    }
+    if (!isBlank(lines[i])) last = lines[i];
+  }
+  return printable(last);
+}
+
+bool isThreadCount(const std::string& text) {
+  return isDigits(text) && text.size() <= 3 && std::stoi(text) >= 1 && std::stoi(text) <= kMostThreads;
 }
 
 std::vector<std::string> commandOf(const std::string& program, const DriftEnvironment& environment,
@@ -119,6 +133,11 @@ golden::Record recordOf(const std::string& out, std::string& commit) {
 
 }  // namespace
 
+void requireProgram(const std::string& option, const std::string& build) {
+  if (programIn(build).empty())
+    throwBadInput(option, "there is no redraft at " + build, "name the program, or a folder with bin/redraft in it");
+}
+
 DriftEnvironment readDriftEnvironment(const std::string& text) {
   if (!text.empty() && fs::exists(text)) return storedEnvironment(text);
   DriftEnvironment environment;
@@ -128,13 +147,13 @@ DriftEnvironment readDriftEnvironment(const std::string& text) {
     const auto known = [&](const auto& each) { return value == each.first; };
     if (key == "isa" && std::any_of(std::begin(kCapabilities), std::end(kCapabilities), known))
       environment.isa = value;
-    else if (key == "threads" && isDigits(value))
+    else if (key == "threads" && isThreadCount(value))
       environment.threads = value;
     else if (key == "libtorch" && fs::is_directory(value))
       environment.libtorch = fs::absolute(value).string();
     else
       throwBadInput("environment", "\"" + printable(part) + "\" is none, and no run's environment.json",
-                    "write isa=avx2|default|avx512, threads=N, libtorch=FOLDER, with commas between");
+                    "write isa=avx2|default|avx512, threads=1…256, libtorch=FOLDER, with commas between");
   }
   return environment;
 }
@@ -142,10 +161,10 @@ DriftEnvironment readDriftEnvironment(const std::string& text) {
 golden::DriftCell runCell(const std::string& build, const DriftEnvironment& environment, const std::string& tag,
                           const DriftPlan& plan) {
   golden::DriftCell cell{build, environment.name, "", environment.problem, true, std::nullopt};
-  const std::string program = programOf(build);
-  if (program.empty()) cell.missing = "there is no program at " + build;
+  const std::string program = programIn(build);
   for (int i = 0; i < plan.repeats && cell.missing.empty(); ++i) {
-    const std::string out = joinPath(plan.out, tag + "-" + std::to_string(i + 1));
+    const std::string run = tag + "-" + std::to_string(i + 1), out = joinPath(plan.out, run);
+    log(LogLevel::kInfo, run + ": " + build + ", " + environment.name);
     harness::CommandOptions options;
     options.limit = std::chrono::seconds(static_cast<std::int64_t>(plan.seconds));
     const harness::CommandResult ended = harness::runCommand(commandOf(program, environment, out, plan), options);

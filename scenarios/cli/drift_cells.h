@@ -15,7 +15,11 @@ struct DriftEnvironment {
   std::string threads;   // likewise
   std::string libtorch;  // another LibTorch's folder, put before the build's own; "": its own
   std::string problem;   // why it cannot be re-established; "": it can
+  bool operator==(const DriftEnvironment&) const = default;
 };
+
+/// Throws Error(kBadInput) naming the option where a build has no program: before anything is run.
+void requireProgram(const std::string& option, const std::string& build);
 
 /// "isa=default,threads=2,libtorch=/opt/torch", "" for the scenario's own, or the folder or environment.json of a run,
 /// whose pinned variables say which it was. Throws Error(kBadInput) for a text that is neither.
@@ -28,8 +32,8 @@ struct DriftPlan {
   double seconds = 1800;         // most that one run may take
 };
 
-/// `build`: a program, or a folder with bin/redraft or build/bin/redraft. Never throws for what the build does: the
-/// cell says what was missing. `tag` names its folder.
+/// `build`: a program, or a folder with bin/redraft or build/bin/redraft (requireProgram). Never throws for what the
+/// build does: the cell says what was missing. `tag` names its folder.
 golden::DriftCell runCell(const std::string& build, const DriftEnvironment& environment, const std::string& tag,
                           const DriftPlan& plan);
 

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 
 #include "base/error.h"
@@ -55,13 +56,15 @@ class DriftCommand : public Command {
     if (old_.empty() && stored_.empty()) old_ = new_;
     if (oldEnvironment_ == newEnvironment_ && old_ == new_ && stored_.empty())
       throwBadInput("--old", "neither code nor environment differs", "give --old, or --old-env and --new-env");
+    if (!old_.empty()) requireProgram("--old", old_);
+    requireProgram("--new", new_);
     plan_.out = std::filesystem::absolute(joinPath(out_, "drift-" + harness::utcNow())).string();
     makeDirectories(plan_.out);
     const golden::DriftCells cells = runCells();
     if (harness::interrupted() != 0) return kExitInterrupted;
     const std::optional<golden::AcrossMeans> means = meansOf(cells);
     const golden::DriftReport report = golden::assessDrift(cells, means ? &*means : nullptr);
-    printOut(json_ ? pretty(jsonOf(cells, report)) : golden::describe(cells, report));
+    printOut(json_ ? pretty(jsonOf(cells, report)) : golden::describe(cells, report) + notesOn(cells, means));
     return codeOf(report);
   }
 
@@ -71,11 +74,29 @@ class DriftCommand : public Command {
     golden::DriftCells cells;
     const std::string oldName = old_.empty() ? "the stored run's code" : old_;
     cells[0] = stored_.empty() ? runCell(old_, before, "old-in-old", plan_) : storedCell(stored_, oldName, before);
-    cells[1] = old_.empty() ? golden::DriftCell{oldName, now.name, "", "--old names no build of it", true, std::nullopt}
-                            : runCell(old_, now, "old-in-new", plan_);
-    cells[2] = runCell(new_, before, "new-in-old", plan_);
-    cells[3] = runCell(new_, now, "new-in-new", plan_);
+    // What is the same need not be run again.
+    const bool oneEnvironment = before == now, oneCode = old_ == new_ && stored_.empty();
+    if (old_.empty())
+      cells[1] = {oldName, now.name, "", "--old names no build of it", true, std::nullopt};
+    else
+      cells[1] = oneEnvironment && stored_.empty() ? cells[0] : runCell(old_, now, "old-in-new", plan_);
+    cells[2] = oneCode ? cells[0] : runCell(new_, before, "new-in-old", plan_);
+    if (oneEnvironment)
+      cells[3] = cells[2];
+    else
+      cells[3] = oneCode ? cells[1] : runCell(new_, now, "new-in-new", plan_);
     return cells;
+  }
+
+  std::string notesOn(const golden::DriftCells& cells, const std::optional<golden::AcrossMeans>& means) const {
+    const auto otherClass = [&](const golden::DriftCell& cell) {
+      return cell.record && cells[0].record && !(cell.record->numericsClass == cells[0].record->numericsClass);
+    };
+    const bool unexplained = !means && std::any_of(cells.begin(), cells.end(), otherClass);
+    return (unexplained ? "no golden of the scenario says how its numbers answer to rounding, so that a difference of "
+                          "environments cannot be explained by it: `redraft bless RUN --perturb N` measures it\n"
+                        : std::string()) +
+           "runs: " + plan_.out + "\n";
   }
 
   /// Of a golden of the scenario that says how its numbers answer to rounding.

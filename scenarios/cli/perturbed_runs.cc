@@ -35,11 +35,12 @@ golden::Record perturbedRecord(const BlessableRun& run, const std::string& unit,
   const harness::CasePlan plan = planFrom(scenario, run.folder);
   options.environment = harness::thisEnvironment(plan.pinning);
   options.goldens.clear();
+  options.supervisor.options = {"--no-capture"};  // its numbers are wanted, not how the moves got there
   makeDirectories(scratch.path.parent_path().string());
   const reports::CaseResult result = harness::runCase(plan, scratch.path.string(), options);
   if (result.verdict != reports::Verdict::kPassed)
     throwBadInput(run.folder,
-                  "with its parameters moved by one ULP of " + unit + " it is " + enumName(result.verdict) + ": " +
+                  "under the perturbation " + unit + " it is " + enumName(result.verdict) + ": " +
                       (result.findings.empty() ? result.reason : result.findings.front().title),
                   "it has to pass on this machine; or bless it without --perturb");
   return golden::loadRun(scratch.path.string());
@@ -54,7 +55,7 @@ golden::Responses measureResponses(const BlessableRun& run, int seeds, const har
     std::vector<golden::Record> perturbed;
     for (int seed = 1; seed <= seeds; ++seed) perturbed.push_back(perturbedRecord(run, unit, seed, options));
     responses[unit] = golden::measureResponse(run.record, perturbed, commitText());
-    print("  " + std::to_string(seeds) + " runs with every parameter moved by one ULP of " + unit + "\n");
+    print("  " + std::to_string(seeds) + " runs under the perturbation " + unit + "\n");
   }
   std::error_code left;
   fs::remove(fs::path(run.folder) / "perturbed", left);

@@ -1,5 +1,5 @@
 #pragma once
-// Runs a scenario again with its parameters moved by one unit in the last place, and measures how its numbers answer.
+// Runs a scenario again with numbers moved by as much as rounding moves them, and measures how its own answer.
 
 #include <functional>
 #include <string>

@@ -38,7 +38,7 @@ std::string headOf(const golden::Review& review, const std::string& standing) {
     text += "new, " + std::to_string(review.run.steps.size()) + " steps\n";
   else
     text += std::to_string(review.changes()) + " values in " + std::to_string(review.series.size()) +
-            " series would change\n  its golden stands since " + standing + "\n";
+            " series would change\n  its golden is " + standing + "\n";
   if (review.merged)
     text += "  a merge has left conflicts in it: " + printable(review.merged->ours) + " | " +
             printable(review.merged->theirs) + " → the run; skipping keeps " + printable(review.merged->ours) + "\n";

@@ -44,6 +44,7 @@ void loadDrafter(const Scenario& scenario, model::PipelineModels& models) {
 }
 
 void perturb(const PerturbationSpec& perturbation, model::PipelineModels& models) {
+  if (perturbation.unit == "attention") return;  // AttentionMoves does it in every step
   const at::ScalarType unit = perturbation.unit == "bfloat16" ? at::kBFloat16 : at::kFloat;
   constexpr std::uint64_t kTarget = 0, kDrafter = 1;
   models.target = model::movedByOneUlp(models.target, perturbation.seed, kTarget, unit);

@@ -20,6 +20,7 @@
 #include "model/kernels/attention.h"
 #include "model/pipeline/micro_batch_plan.h"
 #include "scenarios/faults/fault.h"
+#include "scenarios/runner/attention_moves.h"
 #include "scenarios/runner/kernel_cache_session.h"
 #include "scenarios/runner/materials.h"
 #include "scenarios/runner/numerics.h"
@@ -79,6 +80,8 @@ class Session {
     model::setKernelCache(&cache_);
     FaultSite site{scenario_, backend_.placement().physical(), driver_, cache_, monitor_};
     fault_->install(site);
+    if (scenario.perturbation && scenario.perturbation->unit == "attention")
+      moves_ = std::make_unique<AttentionMoves>(scenario.perturbation->seed);
     if (options.stopAfter) stopAfter(*options.stopAfter);
     if (options.opDigests) opDigests_ = std::make_unique<OpDigests>(*options.opDigests, backend, ownDevices());
     if (options.resume)
@@ -183,6 +186,7 @@ class Session {
   devices::KernelCache cache_;
   devices::LogDeclarations declarations_;  // where the trace is made of the driver's log
   std::unique_ptr<Fault> fault_;
+  std::unique_ptr<AttentionMoves> moves_;          // null: attention is left alone
   std::unique_ptr<harness::CapturedRun> capture_;  // null on simulated devices: recorder_ has their trace
   std::optional<model::RunCheckpoint> from_;
   std::unique_ptr<OpDigests> opDigests_;  // null: they are not asked for

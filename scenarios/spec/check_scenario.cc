@@ -74,6 +74,9 @@ class Checker {
             "a " + scenario_.workload + " run makes contexts of its own", "take it away");
     require(!scenario_.perturbation || trains(), "/perturbation",
             "a " + scenario_.workload + " run has no parameters to move", "take it away");
+    const bool moves = scenario_.perturbation && scenario_.perturbation->unit == "attention";
+    require(!moves || scenario_.kernelCache.compiled, "/perturbation/unit",
+            "this run has no compiled attention to perturb", "write \"float32\"");
     require(processes == 1 || trains(), "/processes", "a " + scenario_.workload + " run is not shared out", "write 1");
     for (const char* role : {"target", "drafter"}) {
       if (processes == 1) break;

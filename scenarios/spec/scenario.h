@@ -75,10 +75,10 @@ struct KernelCacheSpec {
   bool compiled = true;         // false: the dense reference attention
 };
 
-/// Parameters moved by one unit in the last place before the first step, to see how the run answers.
+/// Numbers moved by as much as rounding moves them, to see how the run answers (golden/tolerance.h).
 struct PerturbationSpec {
   std::uint64_t seed = 1;        // of the signs
-  std::string unit = "float32";  // whose last place: "float32", "bfloat16"
+  std::string unit = "float32";  // what is moved: "float32", "bfloat16", "attention"
 };
 
 struct FaultSpec {

@@ -76,7 +76,10 @@ void visitFields(Visitor& visit, EvaluateSpec& evaluate) {
 template <class Visitor>
 void visitFields(Visitor& visit, PerturbationSpec& perturbation) {
   visit.integer("seed", perturbation.seed, 0, std::numeric_limits<std::int64_t>::max(), "of the signs");
-  visit.choice("unit", perturbation.unit, {"float32", "bfloat16"}, "whose last place every parameter is moved by");
+  visit.choice(
+      "unit", perturbation.unit, {"float32", "bfloat16", "attention"},
+      "every parameter by one ULP of float32 or bfloat16 before the first step; or, in every step, what compiled "
+      "attention reads and makes by two unit roundoffs of bfloat16");
 }
 
 template <class Visitor>
@@ -119,7 +122,7 @@ void visitFields(Visitor& visit, Scenario& scenario) {
   visit.optionalObject("evaluate", scenario.evaluate, "speculative generation after training; absent: none");
   visit.object("kernel_cache", scenario.kernelCache, "cache of compiled attention kernels");
   visit.optionalObject("perturbation", scenario.perturbation,
-                       "parameters moved by one unit in the last place; absent: none");
+                       "numbers moved by as much as rounding moves them; absent: none");
   visit.fault("fault", scenario.fault, "injected fault: its name and its parameters; absent: none");
   visit.json("contract", scenario.contract, "what the audit of the trace allows beyond or short of the topology");
   visit.object("expect", scenario.expect, "verdict and finding that make the case as expected");

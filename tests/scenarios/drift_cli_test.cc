@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "tests/scenarios/program.h"
 #include "tests/scenarios/scenario_folder.h"
@@ -80,9 +81,28 @@ TEST_F(DriftCliTest, ACellThatCannotBeRunIsNamedWithWhy) {
   EXPECT_EQ(report["answer"], "NONE") << outcome.out;
   EXPECT_NE(report["because"].get<std::string>().find("could not be run"), std::string::npos);
   EXPECT_NE(report["cells"][3]["missing"], "");
-  const Json absent = Json::parse(drift(bothWays(steady, folder_.root() + "/nowhere")).out);
-  EXPECT_EQ(absent["answer"], "UNKNOWN");
-  EXPECT_NE(absent["cells"][2]["missing"].get<std::string>().find("no program"), std::string::npos);
+  EXPECT_NE(outcome.err.find("old-in-new-1: " + steady), std::string::npos) << "it says what it is at: " << outcome.err;
+}
+
+TEST_F(DriftCliTest, WhatARunSaidWasWrongIsTheReasonOfItsCell) {
+  const std::string steady = build("steady", kSame);
+  const Outcome outcome = runRedraft(
+      folder_.root(), {"drift", "--json", "--out", folder_.root() + "/runs", "--old", steady, "--new-env",
+                       "isa=default", "--old-env", "isa=avx2", "--", "nothing", "--scenarios", folder_.root()});
+  ASSERT_NE(outcome.out, "") << outcome.err;
+  const std::string missing = Json::parse(outcome.out)["cells"][0]["missing"];
+  EXPECT_NE(missing.find("\"nothing\" selects no scenario; see `redraft list`"), std::string::npos) << missing;
+}
+
+TEST_F(DriftCliTest, WhatIsTheSameIsRunOnce) {
+  const std::string steady = build("steady", kSame), other = build("other", "LOSS=3");
+  const Json code = Json::parse(drift({"--old", steady, "--new", other}).out);
+  EXPECT_EQ(code["answer"], "CODE") << code.dump(1);
+  EXPECT_EQ(listDirectory(code["folder"]).size(), 4u) << "two cells, twice each";
+  const Json environment =
+      Json::parse(drift({"--old", steady, "--new", steady, "--old-env", "isa=avx2", "--new-env", "isa=default"}).out);
+  EXPECT_EQ(environment["answer"], "NONE") << environment.dump(1);
+  EXPECT_EQ(listDirectory(environment["folder"]).size(), 4u);
 }
 
 TEST_F(DriftCliTest, AStoredRunStandsForOldCodeInItsEnvironment) {
@@ -105,6 +125,11 @@ TEST_F(DriftCliTest, BadUsageIsNamed) {
   const Outcome odd = drift({"--new-env", "isa=sse9"});
   EXPECT_EQ(odd.code, 2);
   EXPECT_NE(odd.err.find("isa=avx2|default|avx512"), std::string::npos);
+  EXPECT_EQ(drift({"--new-env", "threads=0"}).code, 2);
+  const Outcome nowhere = drift(bothWays(build("steady", kSame), folder_.root() + "/nowhere"));
+  EXPECT_EQ(nowhere.code, 2);
+  EXPECT_NE(nowhere.err.find("--new: there is no redraft at "), std::string::npos) << nowhere.err;
+  EXPECT_FALSE(std::filesystem::exists(folder_.root() + "/runs")) << "nothing was run";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "tests/scenarios/program.h"
 #include "tests/scenarios/scenario_folder.h"
@@ -35,6 +36,24 @@ class StoredThroughputCliTest : public ::testing::Test {
   Outcome redraft(std::vector<std::string> arguments) const {
     if (arguments.front() != "list") arguments.insert(arguments.end(), {"--goldens", goldens()});
     return runRedraft(folder_.root(), arguments);
+  }
+
+  /// Reports, whose run folders may be gone, runs and goldens, in every mixture.
+  void judgeAlike(const std::string& a, const std::string& b) const {
+    const std::string report = folder_.root() + "/stored.json";
+    std::filesystem::copy_file(a + "/report.json", report);
+    const std::string run = folder_.root() + "/kept";
+    std::filesystem::copy(b + "/timed", run, std::filesystem::copy_options::recursive);
+    std::filesystem::remove_all(a);
+    std::filesystem::remove_all(b + "/timed");
+    std::string golden;
+    for (const auto& each : std::filesystem::directory_iterator(goldens() + "/timed/perf")) golden = each.path();
+    for (const auto& [from, to] :
+         {std::pair{report, b + "/report.json"}, {report, run}, {golden, b + "/report.json"}}) {
+      const Outcome compared = redraft({"compare", from, to});
+      EXPECT_EQ(compared.code, 1) << compared.out << compared.err;
+      EXPECT_NE(compared.out.find(" ×) SLOWER 1.05"), std::string::npos) << compared.out << compared.err;
+    }
   }
 
   ScenarioFolder folder_;
@@ -72,7 +91,36 @@ TEST_F(StoredThroughputCliTest, ABlessOfSeveralRunsLetsOneRunBeJudged) {
   const Outcome reports = redraft({"compare", a, b});
   EXPECT_EQ(reports.code, 1);
   expectIn(reports.out, "DIFFERS");
-  expectIn(reports.out, "slower 1.05");
+  expectIn(reports.out, " ×) SLOWER 1.05");
+  expectIn(reports.out, "a bench of both by turns, about ± ");
+  judgeAlike(a, b);
+}
+
+TEST_F(StoredThroughputCliTest, AReportSaysWhetherNumbersAreThoseOfAGolden) {
+  const std::string suiteFolder = suite("a", "0.01");
+  ASSERT_EQ(redraft({"bless", suiteFolder + "/timed", "--reason", "right"}).code, 0);
+  std::string golden;
+  for (const auto& each : std::filesystem::directory_iterator(goldens() + "/timed/numerics")) golden = each.path();
+  const Outcome same = redraft({"compare", golden, suiteFolder + "/report.json"});
+  EXPECT_EQ(same.code, 0) << same.out << same.err;
+  std::string report = readFile(suiteFolder + "/report.json", 1 << 20);
+  const std::size_t digest = report.find("\"digest\": \"") + 11;
+  report[digest] = report[digest] == '0' ? '1' : '0';
+  writeFileAtomically(folder_.root() + "/other.json", report);
+  const Outcome other = redraft({"compare", golden, folder_.root() + "/other.json"});
+  EXPECT_EQ(other.code, 1) << other.out << other.err;
+  expectIn(other.out, "other numbers");
+}
+
+TEST_F(StoredThroughputCliTest, ARunThatIsNoCaseOfTheReportIsRefused) {
+  const std::string suiteFolder = suite("a", "0.01");
+  std::string report = readFile(suiteFolder + "/report.json", 1 << 20);
+  const std::string name = "\"name\": \"timed\"";
+  report.replace(report.find(name), name.size(), "\"name\": \"other\"");
+  writeFileAtomically(folder_.root() + "/other.json", report);
+  const Outcome refused = redraft({"compare", folder_.root() + "/other.json", suiteFolder + "/timed"});
+  EXPECT_EQ(refused.code, 2) << refused.out;
+  expectIn(refused.err, "holds no case timed");
 }
 
 TEST_F(StoredThroughputCliTest, RepeatsOfOtherCodeAreRefused) {

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "golden/across.h"
+#include "golden/distance.h"
 #include "golden/golden.h"
 #include "scenarios/cli/arithmetic.h"
 #include "tests/paths.h"
@@ -61,6 +62,28 @@ TEST(AcrossClassesTest, APerturbedRunIsAFunctionOfItsSeed) {
   EXPECT_EQ(bitsOf(one), bitsOf(perturbed(1)));
   EXPECT_NE(bitsOf(one), bitsOf(perturbed(2)));
   EXPECT_NE(bitsOf(one), bitsOf(measured().record));
+}
+
+/// The drafter's training with compiled attention, and what it reads and makes there moved.
+golden::Record attentionMoved(std::optional<std::uint64_t> seed) {
+  Scenario scenario = shipped("dual-drafter");
+  scenario.training.steps = 2;
+  if (seed) scenario.perturbation = PerturbationSpec{*seed, "attention"};
+  const RunFolder folder(scenario);
+  const int status = folder.run();
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << folder.log();
+  return golden::loadRun(folder.path());
+}
+
+TEST(AcrossClassesTest, MovesOfAttentionAreAFunctionOfTheirSeedAndAsLargeAsBfloat16Rounds) {
+  const golden::Record plain = attentionMoved(std::nullopt), one = attentionMoved(1);
+  EXPECT_EQ(bitsOf(one), bitsOf(attentionMoved(1)));
+  EXPECT_NE(bitsOf(one), bitsOf(attentionMoved(2)));
+  for (std::size_t p = 0; p < plain.parameters.size(); ++p) {
+    const double moved = golden::sketchDistance(plain.gradients[0][p], one.gradients[0][p]);
+    EXPECT_GT(moved, 1e-6) << plain.parameters[p] << " did not notice";
+    EXPECT_LT(moved, 0.1) << plain.parameters[p] << " was moved by more than rounding";
+  }
 }
 
 struct ClassChange {
