@@ -51,7 +51,9 @@ std::string summaryOf(const AcrossComparison& comparison) {
   if (comparison.outcome == Outcome::kDifferent)
     return "beyond the bound" + weaker + ", from step " + std::to_string(*comparison.firstBeyond) + " on";
   std::string text = "within the bound" + weaker + ": ";
-  if (!comparison.series.empty())
+  if (!comparison.series.empty() && comparison.series.front().used() == 0)
+    text += "no number differs";
+  else if (!comparison.series.empty())
     text += "at most " + shareOf(comparison.series.front()) + " of it used (" + comparison.series.front().series + ")";
   const std::string loss = resolutionOf(comparison, "loss");
   text += loss.empty() ? "; no loss is held to a bound below itself"

@@ -58,9 +58,10 @@ class DriftCommand : public Command {
       throwBadInput("--old", "neither code nor environment differs", "give --old, or --old-env and --new-env");
     if (!old_.empty()) requireProgram("--old", old_);
     requireProgram("--new", new_);
+    const DriftEnvironment before = readDriftEnvironment(oldEnvironment_), now = readDriftEnvironment(newEnvironment_);
     plan_.out = std::filesystem::absolute(joinPath(out_, "drift-" + harness::utcNow())).string();
     makeDirectories(plan_.out);
-    const golden::DriftCells cells = runCells();
+    const golden::DriftCells cells = runCells(before, now);
     if (harness::interrupted() != 0) return kExitInterrupted;
     const std::optional<golden::AcrossMeans> means = meansOf(cells);
     const golden::DriftReport report = golden::assessDrift(cells, means ? &*means : nullptr);
@@ -69,8 +70,7 @@ class DriftCommand : public Command {
   }
 
  private:
-  golden::DriftCells runCells() const {
-    const DriftEnvironment before = readDriftEnvironment(oldEnvironment_), now = readDriftEnvironment(newEnvironment_);
+  golden::DriftCells runCells(const DriftEnvironment& before, const DriftEnvironment& now) const {
     golden::DriftCells cells;
     const std::string oldName = old_.empty() ? "the stored run's code" : old_;
     cells[0] = stored_.empty() ? runCell(old_, before, "old-in-old", plan_) : storedCell(stored_, oldName, before);

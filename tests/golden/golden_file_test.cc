@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "golden/golden.h"
+#include "golden/values.h"
 #include "tests/golden/fake_run.h"
 
 namespace redraft::golden {
@@ -55,6 +56,20 @@ TEST_F(GoldenTest, BlessingAgainShowsTheDifferenceFromTheOldOne) {
   EXPECT_FALSE(result.isNew);
   EXPECT_EQ(result.difference.outcome, Outcome::kDifferent);
   EXPECT_EQ(result.difference.firstStep, 2);
+}
+
+TEST_F(GoldenTest, BlessingTheSameNumbersAgainLeavesEveryValue) {
+  const Record first = exampleRecord();
+  bless(first, root(), "single-drafter", because("first"));
+  Record again = first;
+  again.peakBytes[6] += 512;  // the order of threads
+  bless(again, root(), "single-drafter", because("how they answer to rounding"));
+  const std::optional<Golden> golden = findNumerics(root(), "single-drafter", first.numericsClass);
+  EXPECT_EQ(valuesOf(golden->record), valuesOf(first));
+  EXPECT_EQ(golden->provenance.reason, "how they answer to rounding");
+  again.steps[1].values["loss"] = 1.0;
+  bless(again, root(), "single-drafter", because("another loss"));
+  EXPECT_EQ(findNumerics(root(), "single-drafter", first.numericsClass)->record.peakBytes, again.peakBytes);
 }
 
 TEST_F(GoldenTest, BlessingNeedsAReasonAndWritesNothingWithoutOne) {

@@ -49,10 +49,10 @@ TEST_F(AcrossCliTest, ACorrectRunOfAnotherClassPassesAndSaysThatThisIsWeaker) {
 }
 
 TEST_F(AcrossCliTest, ADefectOfAnotherClassIsBeyondTheBound) {
-  const Json result = run("numerics/wrong-scale", {"--isa", "default"});
+  const Json result = run("numerics/wrong-position", {"--isa", "default"});
   EXPECT_EQ(result["verdict"], "FAILED") << result;
   EXPECT_EQ(result["findings"][0]["id"], "numerics/beyond-bound") << result;
-  EXPECT_EQ(result["findings"][0]["step"], 3) << "the step at which it was planted: " << result;
+  EXPECT_EQ(result["findings"][0]["step"], 1) << "the step at which it was planted: " << result;
 }
 
 TEST_F(AcrossCliTest, GoldensOfTheGpuAreWithinTheBoundsOfTheCpus) {
