@@ -15,7 +15,7 @@ list(APPEND folders /usr/local /usr)
 list(TRANSFORM folders APPEND /share/javascript/chart.js)
 find_file(REDRAFT_CHART_JS chart.min.js PATHS ${folders} NO_DEFAULT_PATH)
 if(NOT REDRAFT_CHART_JS)
-  message(FATAL_ERROR "Chart.js was not found (share/javascript/chart.js/chart.min.js): run tools/setup, or install libjs-chart.js")
+  message(FATAL_ERROR "Chart.js 3 was not found (share/javascript/chart.js/chart.min.js): run tools/setup, or install libjs-chart.js, of Debian 12, Ubuntu 22.04 or newer")
 endif()
 
 if(REDRAFT_TESTS)
