@@ -10,6 +10,7 @@ namespace redraft::harness {
 
 inline constexpr const char* kSuiteFile = "suite.jsonl";
 inline constexpr const char* kKeepFile = "keep";
+inline constexpr const char* kReportPage = "report.html";  // of suites, benches and divergences
 
 struct PruneLimits {
   std::size_t count = 20;                      // suites, the newest included

@@ -95,6 +95,7 @@ class Bench {
       if (hashOfFile(side->runner) != side->program) fail(side->runner + " was built anew while the bench ran");
     report_.seconds = elapsed();
     save();
+    writeFileAtomically(joinPath(report_.folder, kReportPage), benchPage(report_));
     return report_;
   }
 

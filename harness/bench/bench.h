@@ -25,6 +25,9 @@ BenchReport bench(const BenchInput& input);
 /// The block as the statistics take it: its steps after the warm-up.
 golden::BlockPair blockPairOf(const BenchPair& pair, int warmup, bool perToken);
 
+/// The HTML page of a record, finished or not. Pure.
+std::string benchPage(const BenchReport& report);
+
 /// The runner of a build: `path` is the program itself, `redraft` beside it, or a folder that holds it, in bin/ or
 /// build/bin/ too. Throws Error(kBadInput) with the places that were looked at.
 std::string runnerOfBuild(const std::string& path);

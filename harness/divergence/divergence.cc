@@ -50,7 +50,7 @@ class Search {
     if (!found.comparison.gradients.empty()) report_.parameter = found.comparison.gradients.front().parameter;
     if (found.step && found.stage != "evaluation") compareOperations(found);
     report_.text = divergenceText(report_);
-    if (!suite_.empty()) writeFileAtomically(joinPath(suite_, kDivergenceFile), pretty(recordToJson(report_)));
+    if (!suite_.empty()) keep();
     return std::move(report_);
   }
 
@@ -61,6 +61,11 @@ class Search {
     side.kind = input.golden ? "golden" : "run";
     side.commit = input.commit;
     return side;
+  }
+
+  void keep() const {
+    writeFileAtomically(joinPath(suite_, kDivergenceFile), pretty(recordToJson(report_)));
+    writeFileAtomically(joinPath(suite_, kReportPage), divergencePage(report_));
   }
 
   void compareOperations(const golden::StepDivergence& found) {

@@ -99,6 +99,12 @@ struct DivergenceReport {
 /// Throws Error(kEnvironment) where a further run cannot be started or does not come to its end.
 DivergenceReport findDivergence(const DivergencePlan& plan);
 
+/// Of a divergence.json. Throws Error(kBadInput).
+DivergenceReport loadDivergence(const std::string& path);
+
+/// The HTML page of a report. Pure.
+std::string divergencePage(const DivergenceReport& report);
+
 /// The report's `text` from its other members (divergence_text.cc).
 std::vector<std::string> divergenceText(const DivergenceReport& report);
 

@@ -110,20 +110,21 @@ void addRecords(const TraceIndex& index, AffinityTable& table) {
 
 }  // namespace
 
-void addTraceParts(const std::vector<RankTrace>& traces, std::size_t maxBars, reports::CaseDetails& details) {
+void addTraceParts(const std::vector<RankTrace>& traces, const PageLimits& limits, reports::CaseDetails& details) {
   TimelineBuilder timeline;
   AffinityTable table("trace");
   for (const RankTrace& each : traces) {
-    const TraceIndex index(each.trace, &each.contract);
-    const TraceAudit audit = auditTrace(each.trace, &each.contract);
-    table.allow(each.contract);
+    const Contract* contract = each.contract ? &*each.contract : nullptr;
+    const TraceIndex index(each.trace, contract);
+    const TraceAudit audit = auditTrace(each.trace, contract);
+    if (contract != nullptr) table.allow(*contract);
     addRecords(index, table);
     for (const TraceCheck& check : audit.checks)
       for (const Violation& violation : check.violations) table.found(check.id + " " + check.name, violation);
     timeline.add(each.rank, index, audit);
   }
   details.affinity = table.done();
-  details.timeline = timeline.build(maxBars);
+  details.timeline = timeline.build(limits.barsOfCase, limits.lanes);
   if (!details.timeline) details.notices[reports::part::kTimeline] = "The trace holds no work of a device.";
 }
 

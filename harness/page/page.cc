@@ -18,17 +18,6 @@ namespace {
 
 namespace part = reports::part;
 
-/// Runs `make`; what the user's files are to blame for becomes the notice of `parts`.
-template <class Make>
-void orNotice(reports::CaseDetails& details, std::initializer_list<const char*> parts, Make make) {
-  try {
-    make();
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kBadInput) throw;
-    for (const char* each : parts) details.notices.try_emplace(each, error.what());
-  }
-}
-
 std::string provenanceText(const golden::Provenance& from) {
   return "blessed " + from.date + " at commit " + from.commit + ": " + from.reason;
 }
@@ -84,37 +73,24 @@ void addRecordParts(const std::string& folder, const CasePlan& plan, const PageO
   orNotice(details, {part::kEnvironment}, [&] { details.environment = environmentOf(folder, run, golden); });
 }
 
-void addDeviceParts(const std::vector<RankRecord>& ranks, std::size_t maxBars, reports::CaseDetails& details) {
-  orNotice(details, {part::kTimeline}, [&] {
+void addDeviceParts(const std::vector<RankRecord>& ranks, const std::optional<PageReference>& reference,
+                    const PageLimits& limits, reports::CaseDetails& details) {
+  orNotice(details, {part::kTimeline, part::kAttribution}, [&] {
     const std::vector<RankTrace> traces = tracesOf(ranks);
-    if (!traces.empty()) addTraceParts(traces, maxBars, details);
+    if (traces.empty()) return;
+    addTraceParts(traces, limits, details);
+    addAttribution(traces, reference, limits, details);
   });
-  if (!details.timeline)
-    details.notices.try_emplace(part::kTimeline, "The run left no trace: it is written when a run ends by itself.");
+  const std::string none = "The run left no trace: it is written when a run ends by itself.";
+  if (!details.timeline) details.notices.try_emplace(part::kTimeline, none);
+  if (!details.attribution) details.notices.try_emplace(part::kAttribution, none);
   if (!details.affinity) orNotice(details, {part::kAffinity}, [&] { details.affinity = affinityOfEvents(ranks); });
-}
-
-reports::CaseDetails detailsOf(const CasePlan& plan, const reports::CaseResult& result, const PageOptions& options,
-                               std::size_t maxBars) {
-  reports::CaseDetails details;
-  addRecordParts(result.runFolder, plan, options, details);
-  std::vector<RankRecord> ranks;
-  orNotice(details, {part::kTimeline, part::kAffinity, part::kEnding},
-           [&] { ranks = rankRecords(result.runFolder, plan); });
-  if (ranks.empty()) {
-    for (const char* each : {part::kTimeline, part::kAffinity})
-      details.notices.try_emplace(each, "The run left no event log.");
-    return details;
-  }
-  addDeviceParts(ranks, maxBars, details);
-  details.ending = endingOf(ranks, result);
-  return details;
 }
 
 reports::CaseDetails absent(const std::string& why) {
   reports::CaseDetails details;
-  for (const char* each :
-       {part::kCurves, part::kGradients, part::kThroughput, part::kTimeline, part::kAffinity, part::kEnvironment})
+  for (const char* each : {part::kCurves, part::kGradients, part::kThroughput, part::kTimeline, part::kAttribution,
+                           part::kAffinity, part::kEnvironment})
     details.notices[each] = why;
   return details;
 }
@@ -130,11 +106,10 @@ std::vector<const reports::CaseResult*> byNeed(const reports::SuiteResult& suite
   return cases;
 }
 
-reports::CaseDetails detailsOrWhyNot(const reports::CaseResult& result, const PageOptions& options,
-                                     std::size_t maxBars) {
+reports::CaseDetails detailsOrWhyNot(const reports::CaseResult& result, const PageOptions& options) {
   if (!fileExists(result.runFolder)) return absent("There is no run folder " + result.runFolder + ".");
   try {
-    if (const std::optional<CasePlan> plan = options.planOf(result)) return detailsOf(*plan, result, options, maxBars);
+    if (const std::optional<CasePlan> plan = options.planOf(result)) return caseDetails(*plan, result, options);
     return absent("The scenario of the run is not known.");
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::kBadInput) throw;
@@ -143,6 +118,23 @@ reports::CaseDetails detailsOrWhyNot(const reports::CaseResult& result, const Pa
 }
 
 }  // namespace
+
+reports::CaseDetails caseDetails(const CasePlan& plan, const reports::CaseResult& result, const PageOptions& options) {
+  reports::CaseDetails details;
+  addRecordParts(result.runFolder, plan, options, details);
+  std::vector<RankRecord> ranks;
+  orNotice(details, {part::kTimeline, part::kAttribution, part::kAffinity, part::kEnding},
+           [&] { ranks = rankRecords(result.runFolder, plan); });
+  if (ranks.empty()) {
+    for (const char* each : {part::kTimeline, part::kAttribution, part::kAffinity})
+      details.notices.try_emplace(each, "The run left no event log.");
+    return details;
+  }
+  const std::optional<PageReference> reference = options.referenceOf ? options.referenceOf(result) : std::nullopt;
+  addDeviceParts(ranks, reference, options.limits, details);
+  details.ending = endingOf(ranks, result);
+  return details;
+}
 
 std::vector<RankRecord> rankRecords(const std::string& folder, const CasePlan& plan) {
   std::vector<RankRecord> ranks;
@@ -176,10 +168,11 @@ reports::PageDetails pageDetails(const reports::SuiteResult& suite, const PageOp
   reports::PageDetails details;
   const PageLimits& limits = options.limits;
   const std::size_t shown = std::min(suite.cases.size(), limits.cases);
-  const std::size_t maxBars = std::min(limits.barsOfCase, limits.bars / std::max<std::size_t>(1, shown));
+  PageOptions ofCase = options;
+  ofCase.limits.barsOfCase = std::min(limits.barsOfCase, limits.bars / std::max<std::size_t>(1, shown));
   for (const reports::CaseResult* each : byNeed(suite)) {
     if (details.cases.size() >= shown) break;
-    details.cases[each->name] = detailsOrWhyNot(*each, options, maxBars);
+    details.cases[each->name] = detailsOrWhyNot(*each, ofCase);
   }
   if (shown < suite.cases.size())
     details.notice = "Details are of " + std::to_string(shown) + " of " + std::to_string(suite.cases.size()) +

@@ -23,6 +23,14 @@ struct PageLimits {
   std::size_t gradientSteps = 200;  // of a gradient map
   std::size_t samples = 1000;       // of a role
   std::size_t suites = 30;          // of the trend, the newest
+  std::size_t lines = 20;           // of a device's time, the longest
+  std::size_t lanes = 64;           // of a timeline, those with the most records
+};
+
+/// What the times of a case are compared with.
+struct PageReference {
+  std::string name;
+  std::vector<std::string> traces;  // files or folders
 };
 
 struct PageOptions {
@@ -30,6 +38,8 @@ struct PageOptions {
   std::function<std::optional<CasePlan>(const reports::CaseResult&)> planOf;
   std::string goldens;  // folder; "": none
   PageLimits limits = {};
+  /// Empty, or nullopt: a case's times are compared with nothing.
+  std::function<std::optional<PageReference>(const reports::CaseResult&)> referenceOf = {};
 };
 
 /// Reads the suite's run folders. What cannot be read is a notice on the page, not an error.

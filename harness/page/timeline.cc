@@ -4,10 +4,14 @@
 #include <limits>
 #include <utility>
 
+#include "harness/timing/kernel_names.h"
+
 namespace redraft::harness {
 namespace {
 
 constexpr const char* kSeveral = "several";
+constexpr std::size_t kNameBytes = 120;                                     // of a kernel
+constexpr std::int32_t kFolded = std::numeric_limits<std::int32_t>::max();  // context and stream of a shared lane
 
 bool isHostWaitRecord(const TraceIndex& index, const TraceRecord& record) {
   return record.kind == RecordKind::kSync && index.trace().text(record.name) != "Stream Wait Event";
@@ -64,8 +68,9 @@ std::int64_t TimelineBuilder::severalOf(std::int64_t label) {
 
 void TimelineBuilder::addRecord(int rank, const TraceIndex& index, const TraceRecord& record) {
   const std::int64_t step = index.stepOf(record);
-  lanes_[laneOf(rank, index, record)].push_back(
-      {record.startNs, std::max(record.startNs, record.endNs()), labelOf(index, record), step, 1});
+  const LaneKey lane = laneOf(rank, index, record);
+  lanes_[lane].push_back({record.startNs, std::max(record.startNs, record.endNs()), labelOf(index, record), step, 1});
+  if (lane.device >= 0) roles_[lane].insert(index.roleOf(record));
   ++records_;
   if (step < 0) return;
   const auto noteBegin = [&](std::map<std::int64_t, std::int64_t>& begins) {
@@ -89,6 +94,37 @@ void TimelineBuilder::add(int rank, const TraceIndex& index, const TraceAudit& a
       }
     }
   }
+}
+
+/// Lanes of streams, those first that worked least.
+std::vector<TimelineBuilder::LaneKey> TimelineBuilder::streamsByWork() const {
+  std::vector<std::pair<std::int64_t, LaneKey>> lanes;
+  for (const auto& [key, bars] : lanes_) {
+    if (key.device < 0) continue;
+    std::int64_t busy = 0;
+    for (const Bar& bar : bars) busy += bar.end - bar.begin;
+    lanes.emplace_back(busy, key);
+  }
+  std::sort(lanes.begin(), lanes.end());
+  std::vector<LaneKey> keys;
+  for (const auto& [busy, key] : lanes) keys.push_back(key);
+  return keys;
+}
+
+void TimelineBuilder::foldLanes(std::size_t maxLanes) {
+  std::map<LaneKey, LaneKey> to;
+  for (const LaneKey& key : streamsByWork()) {
+    if (lanes_.size() <= maxLanes) break;
+    const LaneKey shared = {key.rank, key.device, kFolded, kFolded, ""};
+    std::vector<Bar> bars = std::move(lanes_.at(key));
+    lanes_.erase(key);
+    std::vector<Bar>& into = lanes_[shared];
+    into.insert(into.end(), bars.begin(), bars.end());
+    ++folded_[shared];
+    to[key] = shared;
+  }
+  for (Mark& mark : marks_)
+    if (const auto found = to.find(mark.lane); found != to.end()) mark.lane = found->second;
 }
 
 std::size_t TimelineBuilder::countBars() const {
@@ -167,12 +203,22 @@ std::vector<TimelineBuilder::LaneKey> TimelineBuilder::laneOrder() const {
   return order;
 }
 
+/// "device 6, stream 8, drafter[0]": the role where all work of the stream is one's.
+std::string TimelineBuilder::nameOf(const LaneKey& key) const {
+  if (key.device < 0) return "host, " + (key.role.empty() ? "no role" : key.role);
+  const std::string device = "device " + std::to_string(key.device) + ", ";
+  if (const auto folded = folded_.find(key); folded != folded_.end())
+    return device + std::to_string(folded->second) + " more stream" + (folded->second == 1 ? "" : "s");
+  const auto roles = roles_.find(key);
+  const bool single = roles != roles_.end() && roles->second.size() == 1 && !roles->second.begin()->empty();
+  return device + "stream " + std::to_string(key.stream) + (single ? ", " + *roles->second.begin() : "");
+}
+
 reports::Lane TimelineBuilder::viewOf(const LaneKey& key) const {
   reports::Lane lane;
   lane.rank = key.rank;
   lane.device = key.device;
-  lane.name = key.device < 0 ? "host, " + (key.role.empty() ? "no role" : key.role)
-                             : "device " + std::to_string(key.device) + ", stream " + std::to_string(key.stream);
+  lane.name = nameOf(key);
   std::int64_t at = begin_;
   bool merged = false;
   for (const Bar& bar : lanes_.at(key)) {
@@ -188,8 +234,23 @@ reports::Lane TimelineBuilder::viewOf(const LaneKey& key) const {
   return lane;
 }
 
-std::optional<reports::Timeline> TimelineBuilder::build(std::size_t maxBars) {
+std::string TimelineBuilder::noteOf(std::size_t streams) const {
+  std::string note;
+  std::size_t folded = 0;
+  for (const auto& [lane, count] : folded_) folded += count;
+  if (folded > 0)
+    note = "Of " + std::to_string(streams) + " streams, the " + std::to_string(folded) +
+           " that worked least share a lane of their device. ";
+  if (const auto bars = static_cast<std::int64_t>(countBars()); bars < records_)
+    note +=
+        "Neighbours were merged: " + std::to_string(bars) + " bars stand for " + std::to_string(records_) + " records.";
+  return note;
+}
+
+std::optional<reports::Timeline> TimelineBuilder::build(std::size_t maxBars, std::size_t maxLanes) {
   if (records_ == 0) return std::nullopt;
+  const std::size_t streams = streamsByWork().size();
+  foldLanes(maxLanes);
   sortBars();
   shrink(maxBars);
   reports::Timeline timeline;
@@ -203,13 +264,11 @@ std::optional<reports::Timeline> TimelineBuilder::build(std::size_t maxBars) {
     timeline.lanes.push_back(viewOf(key));
   }
   timeline.labels = labelList_;
+  for (reports::BarLabel& label : timeline.labels) label.name = shortName(label.name, kNameBytes);
   for (const auto& [key, check, violation] : marks_)
     timeline.marks.push_back({places[key], std::clamp<std::int64_t>(violation.startNs - begin_, 0, timeline.length),
                               check, violation.message, recordText(violation), violation.role, violation.step});
-  const auto bars = static_cast<std::int64_t>(countBars());
-  if (bars < records_)
-    timeline.note =
-        "Neighbours were merged: " + std::to_string(bars) + " bars stand for " + std::to_string(records_) + " records.";
+  timeline.note = noteOf(streams);
   return timeline;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,9 @@ class TimelineBuilder {
   /// Device work, what hosts waited for, and the records that the audit points to.
   void add(int rank, const TraceIndex& index, const TraceAudit& audit);
 
-  /// At most about `maxBars` bars: neighbours of a lane are merged, over as small a gap as does it. nullopt: there is
-  /// nothing to show.
-  std::optional<reports::Timeline> build(std::size_t maxBars);
+  /// At most about `maxBars` bars: neighbours of a lane are merged, over as small a gap as does it. Of more lanes than
+  /// `maxLanes` those of a device that do least share one. nullopt: there is nothing to show.
+  std::optional<reports::Timeline> build(std::size_t maxBars, std::size_t maxLanes);
 
  private:
   struct Bar {
@@ -53,16 +54,22 @@ class TimelineBuilder {
   std::int64_t labelOf(const TraceIndex& index, const TraceRecord& record);
   std::int64_t severalOf(std::int64_t label);
   void addRecord(int rank, const TraceIndex& index, const TraceRecord& record);
+  std::vector<LaneKey> streamsByWork() const;
+  void foldLanes(std::size_t maxLanes);
+  std::string noteOf(std::size_t streams) const;
   std::size_t countBars() const;
   void sortBars();
   void shrink(std::size_t maxBars);
   void merge(const Merge& allowed);
   bool together(const Bar& last, const Bar& next, const Merge& allowed);
+  std::string nameOf(const LaneKey& key) const;
   reports::Lane viewOf(const LaneKey& key) const;
   std::vector<LaneKey> laneOrder() const;
   std::vector<reports::StepSpan> spans() const;
 
   std::map<LaneKey, std::vector<Bar>> lanes_;
+  std::map<LaneKey, std::set<std::string>> roles_;  // whose work is on a stream
+  std::map<LaneKey, std::size_t> folded_;           // lanes that stand for several streams: for how many
   std::map<reports::BarLabel, std::int64_t> labels_;
   std::vector<reports::BarLabel> labelList_;
   std::vector<Mark> marks_;

@@ -38,29 +38,8 @@ std::string timesText(const TimeChange& change) {
   return side(change.countA, change.busyNsA) + " → " + side(change.countB, change.busyNsB) + " µs";
 }
 
-std::string howText(const TimeChange& change) {
-  switch (change.by) {
-    case MatchedBy::kExact:
-      return "";
-    case MatchedBy::kName:
-      return change.shapeA.empty() ? "several shapes" : "was " + change.shapeA;
-    case MatchedBy::kStream:
-      return "on another stream";
-    case MatchedBy::kBase:
-      return "by base name; was " + workText(change.nameA, change.shapeA);
-    case MatchedBy::kBaseStream:
-      return "by base name, on another stream; was " + workText(change.nameA, change.shapeA);
-    case MatchedBy::kOnlyA:
-      return "only in A";
-    case MatchedBy::kOnlyB:
-      return "only in B";
-  }
-  return "";
-}
-
 std::vector<std::string> changeRow(const TimeChange& change) {
-  const bool oneSided = change.by == MatchedBy::kOnlyA || change.by == MatchedBy::kOnlyB;
-  const std::string how = isBusy(change.part) || !oneSided ? howText(change) : "";
+  const std::string how = matchText(change);
   const std::string what = workText(change.name, change.shape);
   return {signedMilliseconds(change.changeNs()) + " ms", partTitle(change.part),
           placeText(change.role, change.phase, change.stream), timesText(change),
@@ -153,6 +132,27 @@ std::string waitRows(const TimeDifference& difference) {
 }
 
 }  // namespace
+
+std::string matchText(const TimeChange& change) {
+  if (!isBusy(change.part) && (change.by == MatchedBy::kOnlyA || change.by == MatchedBy::kOnlyB)) return "";
+  switch (change.by) {
+    case MatchedBy::kExact:
+      return "";
+    case MatchedBy::kName:
+      return change.shapeA.empty() ? "several shapes" : "was " + change.shapeA;
+    case MatchedBy::kStream:
+      return "on another stream";
+    case MatchedBy::kBase:
+      return "by base name; was " + workText(change.nameA, change.shapeA);
+    case MatchedBy::kBaseStream:
+      return "by base name, on another stream; was " + workText(change.nameA, change.shapeA);
+    case MatchedBy::kOnlyA:
+      return "only in A";
+    case MatchedBy::kOnlyB:
+      return "only in B";
+  }
+  return "";
+}
 
 std::string differenceSummary(const TimeDifference& difference) {
   std::string text = headlines(difference) + waitRows(difference) + stepRows(difference);

@@ -118,6 +118,9 @@ struct TimeDifference {
 
 TimeDifference differenceOf(const TimeSplit& a, const TimeSplit& b);
 
+/// By what its two sides were matched; "" where by all of it, and of idle time that one side alone has.
+std::string matchText(const TimeChange& change);
+
 /// For the console: what changed most and where, waits, step times.
 std::string differenceSummary(const TimeDifference& difference);
 /// The summary, then each device, `top` lines a device.

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "reports/html/embedded.h"
+#include "reports/html/single_page.h"
 #include "reports/known_failures.h"
 #include "reports/layout.h"
 #include "reports/printers.h"
@@ -14,8 +15,9 @@ namespace redraft::reports {
 namespace {
 
 /// In the order in which they run: the library, what the others use, what draws, and last what starts it all.
-constexpr const char* kScripts[] = {"chart.min.js", "dom.js",      "format.js",   "charts.js", "heatmap.js", "lanes.js",
-                                    "timeline.js",  "matrices.js", "sections.js", "case.js",   "cases.js",   "app.js"};
+constexpr const char* kScripts[] = {"chart.min.js", "dom.js",      "format.js",   "charts.js",     "heatmap.js",
+                                    "lanes.js",     "timeline.js", "matrices.js", "sections.js",   "spent.js",
+                                    "case.js",      "cases.js",    "bench.js",    "divergence.js", "app.js"};
 
 const html::Embedded& embedded(std::string_view name) {
   for (const html::Embedded& file : html::embeddedFiles())
@@ -62,16 +64,16 @@ std::string forScript(const Json& json) {
   return out;
 }
 
+Json shownOf(const CaseResult& result) {
+  return {{"mark", markOf(result)},
+          {"audit_cell", auditCell(result.audit)},
+          {"audit", result.audit ? auditLine(*result.audit) : ""},
+          {"pace", paceLine(result.figures.pace)}};
+}
+
 Json suiteJson(const SuiteResult& suite) {
   Json json = Json::parse(printJson(suite));
-  for (std::size_t i = 0; i < suite.cases.size(); ++i) {
-    const CaseResult& each = suite.cases[i];
-    Json& shown = json["cases"][i]["shown"];
-    shown["mark"] = markOf(each);
-    shown["audit_cell"] = auditCell(each.audit);
-    shown["audit"] = each.audit ? auditLine(*each.audit) : "";
-    shown["pace"] = paceLine(each.figures.pace);
-  }
+  for (std::size_t i = 0; i < suite.cases.size(); ++i) json["cases"][i]["shown"] = shownOf(suite.cases[i]);
   json["summary"] = summaryLine(suite);
   json["green"] = isGreen(suite);
   json["known_problems"] = Json::array();
@@ -130,6 +132,18 @@ std::string printHtml(const SuiteResult& suite) {
   details.notice =
       "This page was made while the suite ran; `redraft report` of its folder adds curves, timelines and trends.";
   return printPage(suite, details);
+}
+
+Json caseForPage(const CaseResult& result) {
+  SuiteResult one;
+  one.cases = {result};
+  return suiteJson(one)["cases"][0];
+}
+
+std::string printSinglePage(const SinglePage& page) {
+  Json data{{"schema", kPageSchema}};
+  data[page.kind] = page.data;
+  return pageOf("Redraft: " + page.title, page.plain, forScript(data));
 }
 
 std::size_t pageFrameBytes() { return pageOf("", "", "").size(); }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/record.h"
+#include "reports/html/timing_view.h"
 #include "reports/result.h"
 
 namespace redraft::reports {
@@ -23,6 +24,7 @@ inline constexpr const char* kCurves = "curves";
 inline constexpr const char* kGradients = "gradients";
 inline constexpr const char* kThroughput = "throughput";
 inline constexpr const char* kTimeline = "timeline";
+inline constexpr const char* kAttribution = "attribution";
 inline constexpr const char* kAffinity = "affinity";
 inline constexpr const char* kEnding = "ending";
 inline constexpr const char* kEnvironment = "environment";
@@ -102,7 +104,7 @@ struct Throughput {
 struct Lane {
   int rank = 0;
   std::int64_t device = -1;       // -1: the host
-  std::string name;               // "device 6, stream 8"; "host, drafter[0]"
+  std::string name;               // "device 6, stream 8, drafter[0]"; "host, drafter[0]"
   std::vector<std::int64_t> gap;  // ns from the end of the bar before, of the first from Timeline's begin; may be < 0
   std::vector<std::int64_t> length;  // ns
   std::vector<std::int64_t> label;   // of Timeline::labels
@@ -355,7 +357,8 @@ struct CaseDetails {
   std::optional<Affinity> affinity;
   std::optional<Ending> ending;
   std::optional<EnvironmentView> environment;
-  std::map<std::string, std::string> notices;  // part → why it is absent
+  std::optional<Attribution> attribution = {};
+  std::map<std::string, std::string> notices = {};  // part → why it is absent
   template <class Visitor>
   void fields(Visitor& visit) {
     visit("curves", curves);
@@ -365,6 +368,7 @@ struct CaseDetails {
     visit("affinity", affinity);
     visit("ending", ending);
     visit("environment", environment);
+    visit("attribution", attribution);
     visit("notices", notices);
   }
 };

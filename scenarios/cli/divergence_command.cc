@@ -38,6 +38,9 @@ class DivergenceCommand : public Command {
         ->capture_default_str();
     app.add_option("--out", out_, "where the further runs go")->type_name("DIR")->capture_default_str();
     app.add_flag("--json", json_, "one JSON document on standard output (redraft.divergence/1)");
+    app.add_option("--html", html_,
+                   "write the page of the answer to FILE too (report.html of the further runs' folder)")
+        ->type_name("FILE");
     places_.declareRunner(app);
   }
 
@@ -53,6 +56,7 @@ class DivergenceCommand : public Command {
     for (const harness::DivergenceInput* each : {&plan.a, &plan.b})
       if (each->plan) plan.options.environment = harness::thisEnvironment(each->plan->pinning);
     const harness::DivergenceReport report = harness::findDivergence(plan);
+    if (!html_.empty()) writeFileAtomically(html_, harness::divergencePage(report));
     if (json_) {
       printOut(pretty(recordToJson(report)));
     } else {
@@ -100,7 +104,7 @@ class DivergenceCommand : public Command {
   }
 
   Places places_;
-  std::string a_, b_, runnerA_, runnerB_, out_ = "runs";
+  std::string a_, b_, runnerA_, runnerB_, html_, out_ = "runs";
   std::int64_t window_ = 8;
   bool json_ = false;
 };

@@ -166,7 +166,7 @@ class RunCommand : public Command {
 
   /// In place of the pages that were made while the suite ran.
   void drawPages(const reports::SuiteResult& suite) const {
-    std::vector<std::string> paths = {joinPath(suite.folder, "report.html")};
+    std::vector<std::string> paths = {joinPath(suite.folder, harness::kReportPage)};
     for (const harness::ReportFile& file : outputs_.files)
       if (file.format->print == reports::printHtml) paths.push_back(file.path);
     harness::writePages(paths, suite, pageOptions(places_.goldensOrEmpty()));

@@ -122,7 +122,7 @@ TEST(PageTest, ASuiteThatHasNotEndedNeverLooksPassed) {
 TEST(PageTest, APartThatIsAbsentBringsItsReason) {
   const SamplePage sample = samplePage();
   const Json hung = dataOf(printPage(sample.suite, sample.details))["details"]["cases"]["hung"];
-  for (const char* each : {"curves", "gradients", "throughput", "timeline", "affinity", "environment"}) {
+  for (const char* each : {"curves", "gradients", "throughput", "timeline", "attribution", "affinity", "environment"}) {
     EXPECT_FALSE(hung.contains(each));
     EXPECT_FALSE(hung["notices"][each].get<std::string>().empty()) << each;
   }

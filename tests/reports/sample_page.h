@@ -185,6 +185,48 @@ inline EnvironmentView sampleEnvironment() {
            {"variable", "MKL_CBWR", "COMPATIBLE", "AUTO"}}};
 }
 
+/// Two devices, the second slower than in the reference; a name that is too long for its column.
+inline Attribution sampleAttribution() {
+  Attribution view;
+  for (const char* key : {"compute", "communication", "copies", "late_launch", "host_sync", "after_host_sync",
+                          "event_wait", "launch_latency", "unknown"})
+    view.parts.push_back({key, std::string("part ") + key});
+  view.steps = "2–6";
+  view.leftOut = "0–1, 7";
+  view.reference = "runs/2026-11-28T20-00-00Z";
+  view.notes = {"events and waits were not recorded: a stream's wait for an event is launch latency or unknown"};
+  for (int i = 0; i < 2; ++i) {
+    DeviceTime device;
+    device.title = "device " + std::to_string(i + 6);
+    device.roles = {"drafter[" + std::to_string(i) + "]", "target[" + std::to_string(i + 4) + "]"};
+    device.steps = 5;
+    device.parts = {80e6, 6e6, 2e6, 4e6, 3e6, 1e6, 2e6, 1e6 + i * 20e6, 1e6};
+    device.wallNs = 100e6 + i * 20e6;
+    device.spreadNs = 1.2e6;
+    device.lines = {
+        {"compute", "drafter[0] backward own stream", "attention_backward", "", "grid 66x2x1 block 384x1x1", 18, 60e6,
+         50e6},
+        {"compute", "Optimizer.step#AdamW.step stream #1", "multi_tensor_apply_kernel<FusedOptim…e, bool>",
+         "multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, " + kHostile + ">", "", 25, 30e6, 30e6}};
+    device.others = 40;
+    device.otherNs = device.wallNs - 80e6;
+    DeviceTimeBefore before;
+    before.parts = {78e6, 6e6, 2e6, 4e6, 3e6, 1e6, 2e6, 1e6, 1e6};
+    before.wallNs = 98e6;
+    before.errorNs = 0.4e6;
+    before.clear = i == 1;
+    before.changes = {{"launch_latency", "drafter[1] backward", "", "", "", "", 0, 0, 0, 0, 21e6},
+                      {"compute", "drafter[1] backward own stream", "attention_backward", "", "", "was grid 66x1x1", 18,
+                       18, 3.1e6, 3.3e6, 0.8e6}};
+    before.residualNs = device.wallNs - before.wallNs - 21.8e6;
+    device.before = before;
+    view.devices.push_back(device);
+  }
+  view.waits = {{"drafter[0]", "cudaStreamSynchronize", 2, 70.5e6, 1, 60e6},
+                {"target[0]", "cudaMemcpyAsync", 1, 1.5e4, 1, 1.5e4}};
+  return view;
+}
+
 struct SamplePage {
   SuiteResult suite;
   PageDetails details;
@@ -223,16 +265,15 @@ inline SamplePage samplePage() {
   hostile.findings.front().title = hostile.findings.front().details.front() = kHostile;
   suite.cases = {sampleCase("wide", Verdict::kPassed, 200), caught, hung, hostile};
 
-  CaseDetails wide{sampleCurves(200, 200), sampleGradients(200, 200),
-                   sampleThroughput(200),  sampleTimeline(8, 200, 30),
-                   sampleAffinity(),       {},
-                   sampleEnvironment(),    {}};
+  CaseDetails wide{sampleCurves(200, 200),     sampleGradients(200, 200), sampleThroughput(200),
+                   sampleTimeline(8, 200, 30), sampleAffinity(),          {},
+                   sampleEnvironment(),        sampleAttribution()};
   CaseDetails failed{sampleCurves(24, 8), sampleGradients(24, 8), sampleThroughput(24), sampleTimeline(8, 24, 12),
-                     sampleAffinity(),    sampleEnding(),         sampleEnvironment(),  {}};
+                     sampleAffinity(),    sampleEnding(),         sampleEnvironment(),  sampleAttribution()};
   CaseDetails absent;
   absent.ending = sampleEnding();
-  for (const char* each :
-       {part::kCurves, part::kGradients, part::kThroughput, part::kTimeline, part::kAffinity, part::kEnvironment})
+  for (const char* each : {part::kCurves, part::kGradients, part::kThroughput, part::kTimeline, part::kAttribution,
+                           part::kAffinity, part::kEnvironment})
     absent.notices[each] = std::string("metrics.jsonl is missing: ") + kHostile;
   page.details.cases = {{"wide", wide}, {"caught", failed}, {"hung", absent}, {hostile.name, absent}};
   page.details.trend = sampleTrend(suite);

@@ -5,34 +5,14 @@
 
 #include "base/json.h"
 #include "tests/scenarios/program.h"
+#include "tests/scenarios/step_trace.h"
 #include "tests/support/temp_folder.h"
 
 namespace redraft::scenarios {
 namespace {
 
+using testing_support::stepTrace;
 using testing_support::TempFolder;
-
-/// Four steps of two kernels, as torch.profiler writes them; the second takes `micros` and begins where the first ends.
-std::string traceOf(int micros) {
-  std::string events;
-  int correlation = 0;
-  for (int step = 0; step < 4; ++step) {
-    const std::string at = std::to_string(step * 1000);
-    events +=
-        (step == 0 ? "" : ",") + (R"({"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#)" +
-                                  std::to_string(step) + R"(", "pid": 1, "tid": 5, "ts": )" + at + R"(, "dur": 999})");
-    for (const auto& [name, begin, length] : {std::tuple("gemm", 10, 400), std::tuple("softmax", 410, micros)}) {
-      const std::string id = std::to_string(++correlation), start = std::to_string(step * 1000 + begin);
-      events +=
-          R"(,{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 5, "ts": )" + at +
-          R"(.5, "dur": 1, "args": {"correlation": )" + id + "}}" + R"(,{"ph": "X", "cat": "kernel", "name": ")" +
-          name + R"(", "pid": 0, "tid": 7, "ts": )" + start + R"(, "dur": )" + std::to_string(length) +
-          R"(, "args": {"device": 0, "context": 1, "stream": 7, "grid": [4, 1, 1], "block": [128,1,1], "correlation": )" +
-          id + "}}";
-    }
-  }
-  return R"({"schemaVersion": 1, "traceEvents": [)" + events + "]}";
-}
 
 class AttributeCliTest : public ::testing::Test {
  protected:
@@ -49,7 +29,7 @@ class AttributeCliTest : public ::testing::Test {
 };
 
 TEST_F(AttributeCliTest, SplitsTheStepsOfATrace) {
-  const Outcome split = attribute({file("a.json", traceOf(100)), "--skip", "0"});
+  const Outcome split = attribute({file("a.json", stepTrace(100)), "--skip", "0"});
   EXPECT_EQ(split.code, 0) << split.err;
   EXPECT_NE(split.out.find("steps 0–2; left out: 3"), std::string::npos) << split.out;
   EXPECT_NE(split.out.find("device 0: 1.000 ms a step, 3 steps"), std::string::npos) << split.out;
@@ -58,7 +38,7 @@ TEST_F(AttributeCliTest, SplitsTheStepsOfATrace) {
 }
 
 TEST_F(AttributeCliTest, SaysWhatGotSlowerAndByHowMuch) {
-  const std::string a = file("a.json", traceOf(100)), b = file("b.json", traceOf(160));
+  const std::string a = file("a.json", stepTrace(100)), b = file("b.json", stepTrace(160));
   const Outcome difference = attribute({a, b});
   EXPECT_EQ(difference.code, 0) << difference.err;
   EXPECT_NE(difference.out.find("1 × 100 → 1 × 160 µs  softmax"), std::string::npos) << difference.out;
@@ -72,7 +52,7 @@ TEST_F(AttributeCliTest, SaysWhatGotSlowerAndByHowMuch) {
 }
 
 TEST_F(AttributeCliTest, RefusesWhatItCannotRead) {
-  const std::string good = file("a.json", traceOf(100));
+  const std::string good = file("a.json", stepTrace(100));
   EXPECT_EQ(attribute({folder_.file("absent")}).code, 2);
   EXPECT_EQ(attribute({good, file("empty.json", R"({"traceEvents": []})")}).code, 2);
   const Outcome skipped = attribute({good, "--skip", "4"});

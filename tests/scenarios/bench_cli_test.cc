@@ -86,6 +86,16 @@ TEST_F(BenchCliTest, ASlowerScenarioExitsWithOneAndKeepsEverySample) {
   EXPECT_FALSE(fileExists(record() + "/pair-1-a"));
 }
 
+TEST_F(BenchCliTest, LeavesAPageWhichReportMakesAgain) {
+  ASSERT_EQ(bench({"plain", "slow", "--seed", "5", "--pairs", "12"}).code, 1);
+  const std::string page = readFile(record() + "/report.html");
+  expectPart(page, "<title>Redraft: SLOWER, plain and slow</title>");
+  const Outcome again = runRedraft(folder_.root(), {"report", record(), "--html", folder_.root() + "/again.html"});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(readFile(folder_.root() + "/again.html"), page);
+  EXPECT_EQ(runRedraft(folder_.root(), {"report", record(), "--against", record()}).code, 2);
+}
+
 TEST_F(BenchCliTest, FasterAndSameExitWithZero) {
   const Outcome faster = bench({"slow", "plain", "--json", "--pairs", "12"});
   EXPECT_EQ(faster.code, 0) << faster.err;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "tests/paths.h"
 #include "tests/scenarios/program.h"
@@ -104,6 +105,19 @@ std::string nameOf(const ::testing::TestParamInfo<Planted>& info) {
   return name;
 }
 INSTANTIATE_TEST_SUITE_P(Numerics, PlantedDefectTest, ::testing::ValuesIn(kPlanted), nameOf);
+
+TEST(DivergenceTest, LeavesAPageWhichReportMakesAgain) {
+  const testing_support::TempFolder folder;
+  const std::string out = folder.file("further"), page = folder.file("page.html"), again = folder.file("again.html");
+  const Outcome outcome = runRedraft(folder.path(), {"divergence", "--out", out, "--html", page, Runs::all().clean(),
+                                                     Runs::all().of("numerics/wrong-backward")});
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  const std::string record = std::filesystem::directory_iterator(out)->path().string();
+  EXPECT_NE(readFile(page).find("<title>Redraft: runs part in step 2</title>"), std::string::npos);
+  EXPECT_EQ(readFile(record + "/report.html"), readFile(page));
+  EXPECT_EQ(runRedraft(folder.path(), {"report", record, "--html", again}).code, 0);
+  EXPECT_EQ(readFile(again), readFile(page));
+}
 
 TEST(DivergenceTest, TwoEqualRunsHaveNone) {
   const std::string run = Runs::all().clean();

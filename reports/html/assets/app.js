@@ -1,5 +1,5 @@
 'use strict';
-// Which view is shown, by the address's fragment, and in which theme.
+// Which view is shown, by what the data holds and the address's fragment, and in which theme.
 (function (R) {
   const main = document.getElementById('main'), crumb = document.getElementById('crumb'), themeButton = document.getElementById('theme');
   const kThemes = ['auto', 'light', 'dark'];
@@ -14,14 +14,29 @@
     return {name, result: R.data.suite.cases.find((each) => each.name === name)};
   }
 
+  function suiteView() {
+    const wanted = caseOfAddress();
+    if (!wanted) return {view: R.overview(), crumb: '', title: 'Redraft: ' + R.data.suite.summary};
+    const view = wanted.result ? R.caseView(wanted.result) : R.notice('This report has no case “' + wanted.name + '”.', 'bad');
+    return {view, crumb: wanted.name, title: wanted.name + ' · Redraft'};
+  }
+
+  /** A page holds a suite, or one other thing, which has one view. */
+  function chosenView() {
+    if (R.data.suite) return suiteView();
+    const {run, bench, divergence} = R.data;
+    const view = run ? R.runView(run) : bench ? R.benchView(bench) : R.divergenceView(divergence);
+    return {view, crumb: run ? run.name : bench ? 'Bench' : 'First divergence', title: document.title};
+  }
+
   function show(focus) {
-    const wanted = caseOfAddress(), start = performance.now();
+    const start = performance.now();
     R.forgetCharts();
     R.redraws = [];
-    const view = !wanted ? R.overview() : wanted.result ? R.caseView(wanted.result) : R.notice('This report has no case “' + wanted.name + '”.', 'bad');
-    R.append(R.clear(main), view);
-    crumb.textContent = wanted ? wanted.name : '';
-    document.title = wanted ? wanted.name + ' · Redraft' : 'Redraft: ' + R.data.suite.summary;
+    const chosen = chosenView();
+    R.append(R.clear(main), chosen.view);
+    crumb.textContent = chosen.crumb;
+    document.title = chosen.title;
     R.drawWaiting();
     R.drawWaiting();  // what was drawn may have asked for more
     R.lastShowMs = performance.now() - start;

@@ -62,7 +62,8 @@
   }
 
   function affinity(data) {
-    const source = data.source === 'events' ? 'From the event log, because the run left no trace: launches and copies between devices only.' : 'From the trace, held to the scenario’s contract.';
+    const source = data.source === 'events' ? 'From the event log, because the run left no trace: launches and copies between devices only.'
+                 : data.cells.every((cell) => cell.allowed === 'unknown') ? 'From the trace; there is no contract to hold it to.' : 'From the trace, held to the scenario’s contract.';
     return [h('p', {class: 'about'}, source), R.affinityMatrix(data), h('h3', null, 'Copies'), R.copyEdges(data)];
   }
 
@@ -89,6 +90,7 @@
     {key: 'curves', title: 'Loss and metrics', draw: curves},
     {key: 'gradients', title: 'Gradients', draw: gradients},
     {key: 'timeline', title: 'Timeline of the devices', draw: timeline},
+    {key: 'attribution', title: 'Where the time went', draw: R.attribution},
     {key: 'affinity', title: 'Affinity', draw: affinity},
     {key: 'throughput', title: 'Throughput', draw: throughput},
     {key: 'environment', title: 'Environment', draw: R.environment},
@@ -108,10 +110,11 @@
     return h('nav', {class: 'neighbours', 'aria-label': 'Cases'}, h('a', {href: '#/'}, 'All cases'), link(names[at - 1], '← Previous', 'prev'), link(names[at + 1], 'Next →', 'next'));
   }
 
-  function contents(sections) {
+  /** Buttons that lead to the sections of a view. */
+  R.contents = function (sections) {
     const go = (section) => { section.scrollIntoView(); section.focus({preventScroll: true}); };
     return h('nav', {class: 'contents', 'aria-label': 'Sections'}, sections.map((section) => R.button(section.querySelector('h2').textContent, () => go(section), {class: 'link'})));
-  }
+  };
 
   R.caseView = function (result) {
     const details = R.data.details.cases[result.name], over = trend(result.name);
@@ -120,8 +123,15 @@
     return [
       neighbours(result),
       h('header', {class: 'title'}, h('h1', null, result.name), h('p', {class: 'state'}, R.badge(result), ' ', R.expectation(result)), h('p', {class: 'about'}, result.description)),
-      contents(sections), R.verdictFacts(result),
+      R.contents(sections), R.verdictFacts(result),
       details ? null : R.notice(R.data.details.notice || 'This page holds no details of this case.'), sections,
     ];
+  };
+
+  /** One run, or one trace, without a suite: what it holds, and of what it should hold why it does not. */
+  R.runView = function ({name, about, details, result}) {
+    const sections = [result ? R.findings(result) : null].concat(parts.filter((part) => details[part.key] || details.notices[part.key]).map((part) => partOf(part, details))).filter(Boolean);
+    return [h('header', {class: 'title'}, h('h1', null, name), result ? h('p', {class: 'state'}, R.badge(result), ' ', R.expectation(result)) : null, about ? h('p', {class: 'about'}, about) : null),
+            R.contents(sections), result ? R.verdictFacts(result) : null, sections];
   };
 })(Redraft);

@@ -6,7 +6,7 @@
   /** Charts of the view before are given back. */
   R.forgetCharts = () => live.splice(0).forEach((chart) => chart.destroy());
 
-  const seriesColour = {run: '--run', golden: '--golden', 'run-box': '--run-soft', 'golden-box': '--golden-soft'};
+  const seriesColour = {run: '--run', golden: '--golden', other: '--other', out: '--quiet', 'run-box': '--run-soft', 'golden-box': '--golden-soft'};
 
   function axis(title, extra) {
     const {ticks, grid, ...rest} = extra || {};
@@ -44,7 +44,7 @@
 
   /** A legend in the page's own text, so that it can be read and selected. */
   function legend(sets) {
-    return R.h('ul', {class: 'legend'}, sets.map((set) => R.h('li', null, R.h('span', {class: 'key ' + set.colour, 'aria-hidden': 'true'}), set.label)));
+    return R.h('ul', {class: 'legend'}, sets.map((set) => R.h('li', null, R.h('span', set.symbol ? {'aria-hidden': 'true'} : {class: 'key ' + set.colour, 'aria-hidden': 'true'}, set.symbol ? set.symbol + ' ' : ''), set.label)));
   }
 
   /**

@@ -108,6 +108,14 @@ const Redraft = {};
     return context;
   };
 
+  /** A text that fits `width` pixels: its end is what tells names apart. */
+  R.shortened = function (context, text, width) {
+    if (context.measureText(text).width <= width) return text;
+    let tail = text;
+    while (tail.length > 1 && context.measureText('…' + tail).width > width) tail = tail.slice(1);
+    return '…' + tail;
+  };
+
   /** What needs its place in the page first: done when the view is shown. */
   const waiting = [];
   R.later = (act) => waiting.push(act);

@@ -66,7 +66,7 @@
       this.rows.forEach((row, r) => {
         const y = kTop + r * kRow;
         context.fillStyle = R.style('--text');
-        context.fillText(shortened(context, this.map.parameters[r], names - 10), 0, y + kRow / 2);
+        context.fillText(R.shortened(context, this.map.parameters[r], names - 10), 0, y + kRow / 2);
         row.forEach((value, c) => {
           context.fillStyle = Number.isNaN(value) ? R.style('--line') : colours[Math.round(32 * this.share(value))];
           context.fillRect(names + c * cell, y, Math.max(1, cell - kGap), kRow - kGap);
@@ -106,14 +106,6 @@
       const bar = R.h('span', {class: 'heat-bar', 'aria-hidden': 'true'});
       return R.h('p', {class: 'scale'}, R.digits(this.range[0], 3), bar, R.digits(this.range[1], 3), ' (logarithmic)');
     }
-  }
-
-  /** The end of a name is what tells parameters apart. */
-  function shortened(context, text, width) {
-    if (context.measureText(text).width <= width) return text;
-    let tail = text;
-    while (tail.length > 1 && context.measureText('…' + tail).width > width) tail = tail.slice(1);
-    return '…' + tail;
   }
 
   /** `map`: GradientMap. */

@@ -2,7 +2,7 @@
 // The device timeline: a lane a stream, steps as bands, violations as marks. Zoom and pan by pointer, buttons or keys.
 (function (R) {
   const kLane = 18, kDeviceGap = 10, kTop = 24, kShortest = 50;  // px, px, px, ns
-  const kNames = () => window.innerWidth < 700 ? 96 : 168;
+  const kNames = () => window.innerWidth < 700 ? 110 : 216;
 
   class TimelineView {
     constructor(data) {
@@ -124,7 +124,7 @@
     drawName(context, lane, i, names) {
       const active = document.activeElement === this.canvas && i === this.lane;
       context.fillStyle = active ? R.style('--accent') : R.style('--text');
-      context.fillText((active ? '▸ ' : '') + (lane.rank > 0 ? 'rank ' + lane.rank + ', ' : '') + lane.name, 0, this.tops[i] + kLane / 2, names - 8);
+      context.fillText(R.shortened(context, (active ? '▸ ' : '') + (lane.rank > 0 ? 'rank ' + lane.rank + ', ' : '') + lane.name, names - 8), 0, this.tops[i] + kLane / 2);
     }
 
     /** A mark is a triangle above a line through its lane: it is told by its shape, not by colour alone. */

@@ -100,11 +100,14 @@ Contract twoDrafters() {
   return contract;
 }
 
-reports::CaseDetails traceParts(const TraceBuilder& built, std::size_t maxBars = 10'000) {
+reports::CaseDetails traceParts(const TraceBuilder& built, std::size_t maxBars = 10'000, std::size_t maxLanes = 64) {
   std::vector<RankTrace> traces;
   traces.push_back({0, built.trace, twoDrafters()});
   reports::CaseDetails details;
-  addTraceParts(traces, maxBars, details);
+  PageLimits limits;
+  limits.barsOfCase = maxBars;
+  limits.lanes = maxLanes;
+  addTraceParts(traces, limits, details);
   return details;
 }
 
@@ -148,7 +151,8 @@ TEST(TimelinePartTest, HasALaneAStreamAndAMarkAtTheRecordThatIsWrong) {
   const reports::Timeline& timeline = *details.timeline;
   EXPECT_EQ(timeline.records, 3);
   ASSERT_GE(timeline.lanes.size(), 2u);
-  EXPECT_EQ(timeline.lanes[0].name, "device 6, stream 7");
+  EXPECT_EQ(timeline.lanes[0].name, "device 6, stream 7") << "two roles use it";
+  EXPECT_EQ(timeline.lanes[1].name, "device 6, stream 9, drafter[0]");
   EXPECT_EQ(timeline.lanes[0].gap, (std::vector<std::int64_t>{0, 3500}));
   EXPECT_EQ(timeline.lanes[0].length, (std::vector<std::int64_t>{500, 500}));
   EXPECT_EQ(timeline.lanes[0].step, (std::vector<std::int64_t>{0, 1}));
@@ -183,6 +187,43 @@ TEST(TimelinePartTest, MergingLosesNoRecordAndSaysSo) {
     EXPECT_EQ(records, 3000);
     EXPECT_EQ(details.timeline->note.empty(), most == 5000) << details.timeline->note;
   }
+}
+
+TEST(TimelinePartTest, OfMoreStreamsThanLanesThoseThatWorkLeastShareOneAndKeepTheirMarks) {
+  TraceBuilder built;
+  for (int stream = 0; stream < 40; ++stream)
+    for (int i = 0; i <= stream; ++i) built.kernel("drafter[0]", 6, 100 + stream);
+  built.kernel("drafter[1]", 6, 100);  // not its device, on the stream that works least
+  const reports::CaseDetails details = traceParts(built, 10'000, 8);
+  const reports::Timeline& timeline = *details.timeline;
+  std::size_t records = 0, streams = 0;
+  for (const reports::Lane& lane : timeline.lanes) {
+    records += lane.gap.size();
+    streams += lane.device >= 0 ? 1 : 0;
+  }
+  EXPECT_LE(timeline.lanes.size(), 8u);
+  EXPECT_EQ(records, 40u * 41 / 2 + 1);
+  EXPECT_EQ(timeline.lanes[0].name,
+            "device 6, stream " + std::to_string(100 + 40 - static_cast<int>(streams) + 1) + ", drafter[0]")
+      << "the busiest keep theirs";
+  const std::size_t shared = streams - 1;
+  EXPECT_EQ(timeline.lanes[shared].name, "device 6, " + std::to_string(40 - shared) + " more streams");
+  EXPECT_NE(timeline.note.find("Of 40 streams, the " + std::to_string(40 - shared)), std::string::npos)
+      << timeline.note;
+  const auto mark = std::find_if(timeline.marks.begin(), timeline.marks.end(),
+                                 [](const auto& each) { return each.check == "A1 wrong-device"; });
+  ASSERT_NE(mark, timeline.marks.end());
+  EXPECT_EQ(mark->lane, static_cast<std::int64_t>(shared));
+  EXPECT_TRUE(traceParts(built).timeline->note.empty());
+}
+
+TEST(TimelinePartTest, ANameOfAKernelIsShortened) {
+  TraceBuilder built;
+  const std::string name = "void at::native::vectorized_elementwise_kernel<4, " + std::string(500, 'x') + ">(int)";
+  built.work(RecordKind::kKernel, name, "drafter[0]", 6);
+  const reports::CaseDetails details = traceParts(built);
+  EXPECT_LE(details.timeline->labels[0].name.size(), 125u);
+  EXPECT_TRUE(details.timeline->labels[0].name.starts_with("vectorized_elementwise_kernel<4, x"));
 }
 
 TEST(TimelinePartTest, ATraceWithoutWorkIsANotice) {
@@ -264,7 +305,7 @@ TEST(TimelinePartTest, ProcessesHaveLanesOfTheirOwnOnOneClock) {
   traces.push_back({0, first.trace, twoDrafters()});
   traces.push_back({1, second.trace, twoDrafters()});
   reports::CaseDetails details;
-  addTraceParts(traces, 100, details);
+  addTraceParts(traces, {}, details);
   const auto lane = std::find_if(details.timeline->lanes.begin(), details.timeline->lanes.end(),
                                  [](const reports::Lane& each) { return each.device == 7; });
   ASSERT_NE(lane, details.timeline->lanes.end());

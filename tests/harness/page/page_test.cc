@@ -45,11 +45,13 @@ TEST_F(SuitePageTest, EveryPartIsThereOrSaysWhyNot) {
   EXPECT_EQ(good.curves->steps.size(), 3u);
   EXPECT_TRUE(good.environment.has_value());
   for (const auto& [name, each] : details.cases) {
-    const bool has[] = {each.curves.has_value(),   each.gradients.has_value(), each.throughput.has_value(),
-                        each.timeline.has_value(), each.affinity.has_value(),  each.environment.has_value()};
-    const char* keys[] = {reports::part::kCurves,   reports::part::kGradients, reports::part::kThroughput,
-                          reports::part::kTimeline, reports::part::kAffinity,  reports::part::kEnvironment};
-    for (int i = 0; i < 6; ++i) EXPECT_TRUE(has[i] || each.notices.contains(keys[i])) << name << ": " << keys[i];
+    const bool has[] = {each.curves.has_value(),     each.gradients.has_value(), each.throughput.has_value(),
+                        each.timeline.has_value(),   each.affinity.has_value(),  each.environment.has_value(),
+                        each.attribution.has_value()};
+    const char* keys[] = {reports::part::kCurves,     reports::part::kGradients, reports::part::kThroughput,
+                          reports::part::kTimeline,   reports::part::kAffinity,  reports::part::kEnvironment,
+                          reports::part::kAttribution};
+    for (int i = 0; i < 7; ++i) EXPECT_TRUE(has[i] || each.notices.contains(keys[i])) << name << ": " << keys[i];
   }
   EXPECT_FALSE(details.cases.at("crash").curves.has_value());
   EXPECT_TRUE(details.cases.at("crash").ending.has_value());

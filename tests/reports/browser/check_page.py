@@ -3,7 +3,8 @@
 
 usage: check_page.py CHROMIUM PAGE OUT      writes screenshots to OUT; exit 1 when anything is wrong
 
-PAGE is the test's sample: case "wide" has 8 devices × 200 steps, "hostile" has texts that try to become markup.
+PAGE is the test's sample: case "wide" has 8 devices × 200 steps, "hostile" has texts that try to become markup. Beside it
+lie run.html, bench.html and divergence.html, pages of one thing.
 """
 import pathlib
 import sys
@@ -175,6 +176,39 @@ def shots(page, out):
     page.theme("light")
 
 
+def attribution(page):
+    """Widths on the screen are the shares that the data has."""
+    go(page, "caught")
+    strips = page.value("""[...document.querySelectorAll('.bars li:not(.was) .strip')].map((s) => [...s.children].reduce((w, e) => w + e.getBoundingClientRect().width, 0) / s.getBoundingClientRect().width)""")
+    walls = page.value("Redraft.data.details.cases.caught.attribution.devices.map((d) => d.wall_ns)")
+    wanted = [wall / max(walls) for wall in walls]
+    check(len(strips) == 2 and all(abs(a - b) < 0.01 for a, b in zip(strips, wanted)), f"attribution: bars are as long as steps {strips} {wanted}")
+    page.value("{ const s = [...document.querySelectorAll('select')].find((e) => e.labels[0].textContent === 'Device'); s.value = 'device 6'; s.dispatchEvent(new Event('change')); }")
+    check("device 6" in page.value("[...document.querySelectorAll('caption')].map((c) => c.textContent).find((t) => t.startsWith('What took longest'))"), "attribution: another device can be chosen")
+
+
+def single(page, path, out):
+    """A page of one thing: held to what the suite's is held to."""
+    name = path.stem
+    page.open(path.as_uri())
+    inspect(page, name)
+    tab_through(page, name)
+    check(page.value("document.querySelectorAll('main section').length") >= 5, f"{name}: has its sections")
+    check(page.value("window.broken") is None and page.value("document.querySelectorAll('img, iframe, main script').length") == 0, f"{name}: no text became markup")
+    page.size(390, 844)
+    page.settle()
+    width = page.value("document.documentElement.scrollWidth")
+    check(width <= 390, f"{name}: nothing is wider than a narrow screen ({width} px)")
+    page.size(1280, 900)
+    for scheme in ("light", "dark"):
+        page.theme(scheme)
+        page.value("window.scrollTo(0, 0)")
+        page.screenshot(out / f"{name}-{scheme}.png", whole=True)
+    page.theme("light")
+    problems = page.problems()
+    check(not problems, f"{name}: no error on the console, and nothing is asked of the network {problems[:3] if problems else ''}")
+
+
 def main():
     program, path, out = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), pathlib.Path(sys.argv[3])
     out.mkdir(parents=True, exist_ok=True)
@@ -187,6 +221,7 @@ def main():
         go(page, "")
         overview(page, out)
         timeline(page)
+        attribution(page)
         hostile(page)
         narrow(page)
         printed(page)
@@ -196,6 +231,8 @@ def main():
         shots(page, out)
         problems = page.problems()
         check(not problems, f"no error on the console, and nothing is asked of the network {problems[:3] if problems else ''}")
+        for name in ("run", "bench", "divergence"):
+            single(page, path.with_name(name + ".html"), out)
     print(f"{len(failures)} of the checks failed" if failures else "all checks hold")
     sys.exit(1 if failures else 0)
 
