@@ -55,7 +55,7 @@ at::Tensor entropyBackward(const at::Tensor& grad, const at::Tensor& logits, con
 
 // NOLINTBEGIN(performance-unnecessary-value-param): the operator's signature
 void adamw(at::Tensor master, at::Tensor m, at::Tensor v, const at::Tensor& grad, double lr, double beta1, double beta2,
-           double eps, double weightDecay, std::int64_t step) {
+           double eps, double weightDecay, std::int64_t step, const std::optional<at::Tensor>& /*copy*/) {
   at::Tensor count = at::full({}, static_cast<double>(step - 1), at::kFloat);
   at::_fused_adamw_({master}, {grad}, {m}, {v}, {}, {count.add_(1)}, lr, beta1, beta2, weightDecay, eps, false, false);
 }

@@ -34,7 +34,7 @@ double globalNorm(const std::vector<at::Tensor>& gradients) {
 double clipByGlobalNorm(std::vector<at::Tensor>& gradients, double norm, double limit) {
   const double factor = std::min(1.0, limit / (norm + kClipEpsilon));
   if (factor == 1.0) return factor;
-  for (at::Tensor& gradient : gradients) gradient.mul_(factor);
+  scaleAll(gradients, factor);
   return factor;
 }
 
@@ -54,9 +54,12 @@ void AdamW::step(const std::vector<at::Tensor>& gradients, double learningRate) 
   const c10::NoGradGuard frozen;
   ++steps_;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const at::Tensor& parameter = parameters_[i];
+    // A GPU's kernel has the new master in its registers.
+    const bool inOnePass = parameter.is_cuda() && parameter.scalar_type() == at::kBFloat16 && parameter.is_contiguous();
     adamwStep(masters_[i], moment1_[i], moment2_[i], gradients[i], learningRate, options_.beta1, options_.beta2,
-              options_.eps, options_.weightDecay, steps_);
-    publish(i);
+              options_.eps, options_.weightDecay, steps_, inOnePass ? std::optional(parameter) : std::nullopt);
+    if (!inOnePass) publish(i);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -35,13 +36,17 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> crossEntropy(const at::Tensor& lo
 
 /// One AdamW step in place (Loshchilov & Hutter; torch.optim.AdamW's order of operations), float32 master, moments and
 /// gradient, all of one shape. `step` counts from 1. weightDecay 0 leaves decay out.
+/// `copy`, bfloat16 of that shape and contiguous, then takes the new master, rounded.
 void adamwStep(at::Tensor& master, at::Tensor& m, at::Tensor& v, const at::Tensor& grad, double lr, double beta1,
-               double beta2, double eps, double weightDecay, std::int64_t step);
+               double beta2, double eps, double weightDecay, std::int64_t step,
+               const std::optional<at::Tensor>& copy = std::nullopt);
 
 /// Σ x² in float64 in a fixed pairwise order. Returns a CPU double.
 double sumOfSquares(const at::Tensor& x);
 /// The same of each tensor; waits for their device once.
 std::vector<double> sumsOfSquares(const std::vector<at::Tensor>& tensors);
+/// Multiplies tensors in place; float32 ones of one GPU in few launches.
+void scaleAll(const std::vector<at::Tensor>& tensors, double factor);
 
 /// out = a + b elementwise float32; the node of the pairwise gradient tree.
 at::Tensor addExact(const at::Tensor& a, const at::Tensor& b);

@@ -1,6 +1,8 @@
 #include <torch/library.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/exact_math.h"
 #include "model/kernels/ops.h"
@@ -28,7 +30,7 @@ void requireFlat(const at::Tensor& t, const at::Tensor& like, const char* operat
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): the operator's signature
 void adamw(at::Tensor master, at::Tensor m, at::Tensor v, const at::Tensor& gradIn, double lr, double beta1,
-           double beta2, double eps, double weightDecay, std::int64_t step) {
+           double beta2, double eps, double weightDecay, std::int64_t step, const std::optional<at::Tensor>& copy) {
   constexpr const char* kName = "adamwStep";
   requireFlat(master, master, kName, "master", true);
   requireFlat(m, master, kName, "m", true);
@@ -50,6 +52,7 @@ void adamw(at::Tensor master, at::Tensor m, at::Tensor v, const at::Tensor& grad
   const float* g = grad.const_data_ptr<float>();
   overElements(master.numel(),
                [&](std::int64_t begin, std::int64_t end) { simd::adamw(scalars, p, first, second, g, begin, end); });
+  if (copy.has_value() && copy->defined()) copy->copy_(master);
 }
 
 at::Tensor squares(const at::Tensor& xIn) {
@@ -85,8 +88,11 @@ at::Tensor add(const at::Tensor& aIn, const at::Tensor& bIn) {
 void registerOptimizer(torch::Library& library) {
   library.def(
       "adamw_step(Tensor(a!) master, Tensor(b!) m, Tensor(c!) v, Tensor grad, float lr, float beta1, float beta2, "
-      "float eps, float weight_decay, int step) -> ()");
+      "float eps, float weight_decay, int step, Tensor(d!)? copy=None) -> ()");
   library.def("sum_of_squares(Tensor x) -> Tensor");
+  // Lists, for GPUs alone: a launch takes many.
+  library.def("sums_of_squares(Tensor[] xs) -> Tensor");
+  library.def("scale_all(Tensor(a!)[] xs, float factor) -> ()");
   library.def("add_exact(Tensor a, Tensor b) -> Tensor");
   library.impl("adamw_step", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(adamw)));
   library.impl("sum_of_squares", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(squares)));
@@ -94,12 +100,12 @@ void registerOptimizer(torch::Library& library) {
 }
 
 void adamwStep(at::Tensor& master, at::Tensor& m, at::Tensor& v, const at::Tensor& grad, double lr, double beta1,
-               double beta2, double eps, double weightDecay, std::int64_t step) {
-  using Step =
-      void(at::Tensor, at::Tensor, at::Tensor, const at::Tensor&, double, double, double, double, double, std::int64_t);
+               double beta2, double eps, double weightDecay, std::int64_t step, const std::optional<at::Tensor>& copy) {
+  using Step = void(at::Tensor, at::Tensor, at::Tensor, const at::Tensor&, double, double, double, double, double,
+                    std::int64_t, const std::optional<at::Tensor>&);
   static const auto op = findOperator<Step>("redraft::adamw_step");
   at::AutoDispatchBelowADInplaceOrView guard;
-  op.call(master, m, v, grad, lr, beta1, beta2, eps, weightDecay, step);
+  op.call(master, m, v, grad, lr, beta1, beta2, eps, weightDecay, step, copy);
 }
 
 double sumOfSquares(const at::Tensor& x) {
@@ -108,15 +114,48 @@ double sumOfSquares(const at::Tensor& x) {
   return op.call(x).item<double>();
 }
 
-std::vector<double> sumsOfSquares(const std::vector<at::Tensor>& tensors) {
+namespace {
+
+/// And of one type: then the operations on lists take them.
+bool onOneGpu(const std::vector<at::Tensor>& tensors) {
+  return !tensors.empty() && tensors.front().is_cuda() &&
+         std::all_of(tensors.begin(), tensors.end(), [&](const at::Tensor& tensor) {
+           return tensor.device() == tensors.front().device() && tensor.scalar_type() == tensors.front().scalar_type();
+         });
+}
+
+at::Tensor eachSumOfSquares(const std::vector<at::Tensor>& tensors) {
+  if (onOneGpu(tensors)) {
+    static const auto all = findOperator<at::Tensor(at::TensorList)>("redraft::sums_of_squares");
+    return all.call(tensors);
+  }
   static const auto op = findOperator<at::Tensor(const at::Tensor&)>("redraft::sum_of_squares");
-  at::AutoDispatchBelowADInplaceOrView guard;
   std::vector<at::Tensor> sums;
   sums.reserve(tensors.size());
   for (const at::Tensor& tensor : tensors) sums.push_back(op.call(tensor));
-  if (sums.empty()) return {};
-  const at::Tensor host = at::stack(sums).cpu();
+  return at::stack(sums);
+}
+
+}  // namespace
+
+std::vector<double> sumsOfSquares(const std::vector<at::Tensor>& tensors) {
+  if (tensors.empty()) return {};
+  at::AutoDispatchBelowADInplaceOrView guard;
+  const at::Tensor host = eachSumOfSquares(tensors).cpu();
   return {host.const_data_ptr<double>(), host.const_data_ptr<double>() + host.numel()};
+}
+
+void scaleAll(const std::vector<at::Tensor>& tensors, double factor) {
+  at::AutoDispatchBelowADInplaceOrView guard;
+  const bool plain = std::all_of(tensors.begin(), tensors.end(), [](const at::Tensor& tensor) {
+    return tensor.scalar_type() == at::kFloat && tensor.is_contiguous();
+  });
+  if (plain && onOneGpu(tensors)) {
+    static const auto op = findOperator<void(at::TensorList, double)>("redraft::scale_all");
+    op.call(tensors, factor);
+    return;
+  }
+  for (const at::Tensor& tensor : tensors) tensor.mul_(factor);
 }
 
 at::Tensor addExact(const at::Tensor& a, const at::Tensor& b) {

@@ -78,6 +78,13 @@ devices::GpuSource gpuSource(Program program, int headDim, MaskRule rule) {
   return source;
 }
 
+devices::GpuSource fusedSource(FusedProgram program, bool bfloat16) {
+  devices::GpuSource source =
+      sourceOf(program == FusedProgram::kRowOps ? "model/kernels/cuda/row_ops.cu" : "model/kernels/cuda/optimizer.cu");
+  source.options.push_back(std::string("-DREDRAFT_ELEMENT=") + (bfloat16 ? "BFloat16" : "Float32"));
+  return source;
+}
+
 devices::GpuSource tensorDigestSource() { return sourceOf("model/kernels/cuda/tensor_digest.cu"); }
 
 std::vector<Launch> launches(Program program, const AttentionShape& s) {

@@ -17,6 +17,12 @@ inline constexpr int kHeadDims[] = {16, 32, 64, 128};
 /// `headDim` is one of kHeadDims; the mask does not depend on it.
 devices::GpuSource gpuSource(Program program, int headDim, MaskRule rule);
 
+/// Operations that are one kernel, or two, instead of a chain of LibTorch's elementwise ones.
+enum class FusedProgram { kRowOps, kOptimizer };
+
+/// row_ops.cu or optimizer.cu for elements of one type.
+devices::GpuSource fusedSource(FusedProgram program, bool bfloat16);
+
 /// The kernel tensor_digest of tensor_digest.cu.
 devices::GpuSource tensorDigestSource();
 

@@ -46,7 +46,7 @@ struct Copy {
 
 struct Fiber {
   ucontext_t context;
-  std::unique_ptr<char[]> stack = std::make_unique<char[]>(kStackBytes);
+  std::unique_ptr<char[]> stack = std::make_unique_for_overwrite<char[]>(kStackBytes);
   bool done = false;
   std::vector<Copy> open;                // not committed
   std::deque<std::vector<Copy>> groups;  // oldest first

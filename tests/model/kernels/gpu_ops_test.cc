@@ -1,11 +1,13 @@
-// The operations for GPUs, run on CPU tensors and held against the pinned ones: each of the two is within γ of the
-// exact value, so they differ by no more than the two bounds together, and by one rounding of the result's type each.
+// The operations for GPUs, run on CPU tensors (their kernels by emulation) and held against the pinned ones: each of
+// the two is within γ of the exact value, so they differ by no more than the two bounds together, and by one rounding
+// of the result's type each.
 #include "model/kernels/gpu_ops.h"
 
 #include <ATen/ATen.h>
 
 #include "model/kernels/ops.h"
 #include "model/kernels/registry.h"
+#include "tests/model/kernels/fused_emulation.h"
 #include "tests/model/kernels/kernels_testing.h"
 
 namespace redraft::model::testing {
@@ -21,6 +23,7 @@ at::Tensor bothBounds(const at::Tensor& terms, double roundings, const at::Tenso
 
 struct GpuOpsTest : ::testing::TestWithParam<at::ScalarType> {
   const at::ScalarType type = GetParam();
+  const FusedEmulationScope kernels;
 };
 
 TEST_P(GpuOpsTest, ProductsAgreeWithThePinnedOnes) {
@@ -119,6 +122,7 @@ TEST_P(GpuOpsTest, CrossEntropyAgreesWithThePinnedOneAlsoWhereALabelIsIgnored) {
 INSTANTIATE_TEST_SUITE_P(Types, GpuOpsTest, ::testing::Values(at::kFloat, at::kBFloat16));
 
 TEST(GpuOptimizerTest, ThreeStepsAgreeWithThePinnedOnes) {
+  const FusedEmulationScope kernels;
   at::Tensor p = normal({33}, 1), m = at::zeros({33}), v = at::zeros({33});
   at::Tensor pinnedP = p.clone(), pinnedM = m.clone(), pinnedV = v.clone();
   for (std::int64_t step = 1; step <= 3; ++step) {
@@ -134,6 +138,7 @@ TEST(GpuOptimizerTest, ThreeStepsAgreeWithThePinnedOnes) {
 }
 
 TEST(GpuOptimizerTest, SumsAreTakenInFloat64AndAddsAreOneRounding) {
+  const FusedEmulationScope kernels;
   const at::Tensor x = normal({5000}, 1);
   const double want = model::sumOfSquares(x);
   EXPECT_NEAR(gpu::sumOfSquares(x).item<double>(), want, want * 1e-14);

@@ -1,0 +1,112 @@
+#include "model/kernels/gpu_program.h"
+
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "base/error.h"
+#include "base/keep.h"
+#include "devices/artefact_store.h"
+#include "devices/cuda_loader.h"
+#include "devices/nvrtc.h"
+
+namespace redraft::model::gpu {
+namespace {
+
+FusedEmulation gEmulation;
+
+const char* nameOf(FusedProgram program) { return program == FusedProgram::kRowOps ? "row_ops" : "optimizer"; }
+
+class Programs {
+ public:
+  Programs() : driver_(devices::loadCudaDriver({})), store_(devices::ArtefactStore::defaultFolder()) {
+    driver_->log().mute(devices::CallKind::kLaunch, true);
+  }
+
+  devices::Driver& driver() { return *driver_; }
+
+  devices::Function function(int device, const FusedLaunch& launch) {
+    const std::lock_guard lock(mutex_);
+    const FunctionKey key{device, launch.program, launch.element, launch.entry};
+    const auto found = functions_.find(key);
+    if (found != functions_.end()) return found->second;
+    devices::Function made;
+    devices::check(driver_->libraryFunction(library(device, launch), launch.entry, &made), "libraryFunction", device,
+                   launch.entry);
+    functions_.emplace(key, made);
+    return made;
+  }
+
+ private:
+  using FunctionKey = std::tuple<int, FusedProgram, at::ScalarType, std::string>;
+  using LibraryKey = std::tuple<int, FusedProgram, at::ScalarType>;  // by architecture
+
+  devices::Library library(int device, const FusedLaunch& launch) {
+    const int architecture = devices::cudaArchitecture(*driver_, device);
+    const LibraryKey key{architecture, launch.program, launch.element};
+    const auto found = libraries_.find(key);
+    if (found != libraries_.end()) return found->second;
+    const bool bfloat16 = launch.element == at::kBFloat16;
+    const devices::GpuSource source = fusedSource(launch.program, bfloat16);
+    const devices::Nvrtc& nvrtc = devices::Nvrtc::open();
+    devices::Image image;
+    image.name = std::string(nameOf(launch.program)) + (bfloat16 ? "/bf16" : "/f32");
+    image.cubin =
+        store_.getOrMake(nvrtc.keyOf(source, architecture), [&] { return nvrtc.compile(source, architecture).bytes; });
+    devices::Library made;
+    devices::check(driver_->loadLibrary(image, &made), "loadLibrary", device, image.name);
+    libraries_.emplace(key, made);
+    return made;
+  }
+
+  const std::unique_ptr<devices::Driver> driver_;
+  devices::ArtefactStore store_;
+  std::mutex mutex_;  // held while compiling: whoever needs the same waits, and nobody needs another for long
+  std::map<LibraryKey, devices::Library> libraries_;
+  std::map<FunctionKey, devices::Function> functions_;
+};
+
+Programs& programs() {
+  static Programs& all = keepForProcess(std::make_unique<Programs>());
+  return all;
+}
+
+/// To the CUDA runtime device 0 is current on a thread that has no context yet: kernel_call.cc.
+void bindContext(devices::Driver& driver, int device) {
+  devices::Context context;
+  devices::check(driver.current(&context), "current", device);
+  if (context) return;
+  devices::check(driver.primaryContext(device, &context), "primaryContext", device);
+  devices::check(driver.setCurrent(context), "setCurrent", device);
+}
+
+}  // namespace
+
+void launchFused(at::Device device, const FusedLaunch& launch) {
+  if (launch.shape.grid[0] == 0) return;
+  if (device.is_cpu() && gEmulation) return gEmulation(launch);
+  REDRAFT_CHECK(device.is_cuda(), "fused kernels are for GPUs");
+  const c10::DeviceGuard guard(device);
+  Programs& all = programs();
+  devices::Driver& driver = all.driver();
+  const int index = device.index();
+  bindContext(driver, index);
+  const devices::Function function = all.function(index, launch);
+  const c10::impl::VirtualGuardImpl streams(at::kCUDA);
+  devices::Stream stream;
+  devices::check(driver.adoptStream(streams.getStreamNativeHandle(streams.getStream(device)), &stream), "adoptStream",
+                 index, launch.entry);
+  devices::LaunchArguments arguments;
+  arguments.params = {const_cast<void*>(launch.argument)};
+  devices::check(driver.launch(function, launch.shape, stream, arguments), "launch", index, launch.entry);
+}
+
+void setFusedEmulation(FusedEmulation emulation) { gEmulation = std::move(emulation); }
+
+}  // namespace redraft::model::gpu
