@@ -91,7 +91,7 @@ void bindContext(devices::Driver& driver, int device) {
 void launchFused(at::Device device, const FusedLaunch& launch) {
   if (launch.shape.grid[0] == 0) return;
   if (device.is_cpu() && gEmulation) return gEmulation(launch);
-  REDRAFT_CHECK(device.is_cuda(), "fused kernels are for GPUs");
+  if (!device.is_cuda()) throwBadInput(launch.entry, "a kernel for GPUs was asked for on " + device.str());
   const c10::DeviceGuard guard(device);
   Programs& all = programs();
   devices::Driver& driver = all.driver();

@@ -75,6 +75,7 @@ inline RowPart combine(const RowPart& a, const RowPart& b) {
 template <class T>
 inline RowPart scanRow(const T* row, int width, bool whole) {
   RowPart part = {0.0f, widen({0xff80}), 0.0f, -1};
+  REDRAFT_UNROLL_BY_4
   for (int i = static_cast<int>(threadIndex()) * kPack; i < width; i += kEntropyThreads * kPack) {
     const Pack p = readPack(row, i, width, whole);
     REDRAFT_UNROLL
@@ -120,6 +121,7 @@ inline void crossEntropyBackward(const CrossEntropyBackward& a) {
   const std::int64_t label = a.labels[row];
   const float lse = a.logSumExp[row], grad = a.grad[row];
   const int last = first + kEntropyPart < a.width ? first + kEntropyPart : a.width;
+  REDRAFT_UNROLL_BY_4
   for (int i = first + static_cast<int>(threadIndex()) * kPack; i < last; i += kEntropyThreads * kPack) {
     const Pack p = readPack(logits, i, a.width, a.whole != 0);
     Pack d;

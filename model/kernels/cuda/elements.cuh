@@ -21,10 +21,14 @@ struct Pack {
 };
 
 #ifdef __CUDACC_RTC__
+#define REDRAFT_UNROLL_BY_2 _Pragma("unroll 2")
+#define REDRAFT_UNROLL_BY_4 _Pragma("unroll 4")
 inline float exponential(float x) { return expf(x); }
 inline float logarithm(float x) { return logf(x); }
 inline float squareRoot(float x) { return sqrtf(x); }
 #else
+#define REDRAFT_UNROLL_BY_2
+#define REDRAFT_UNROLL_BY_4
 inline float exponential(float x) { return std::exp(x); }
 inline float logarithm(float x) { return std::log(x); }
 inline float squareRoot(float x) { return std::sqrt(x); }

@@ -100,6 +100,7 @@ inline void sumOfSquaresPartial(const SumsOfSquares& a) {
   const std::int64_t end = begin + kChunk < count ? begin + kChunk : count;
   const bool whole = packsAt(data, sizeof(T));
   double sum = 0.0;
+  REDRAFT_UNROLL_BY_4
   for (std::int64_t i = begin + threadIndex() * kPack; i < end; i += kOptimizerThreads * kPack) {
     const Pack p = readPack(data, i, count, whole);
     REDRAFT_UNROLL
@@ -126,6 +127,7 @@ inline void scaleAll(const ScaleAll& a) {
   const std::int64_t begin = (blockIndex(0) - a.span.firstBlock[tensor]) * kChunk;
   const std::int64_t end = begin + kChunk < count ? begin + kChunk : count;
   const bool whole = packsAt(data, sizeof(float));
+  REDRAFT_UNROLL_BY_4
   for (std::int64_t i = begin + threadIndex() * kPack; i < end; i += kOptimizerThreads * kPack) {
     Pack p = readPack(data, i, count, whole);
     REDRAFT_UNROLL

@@ -62,6 +62,7 @@ inline void rmsNormForward(const RmsNormForward& a) {
   const T* x = static_cast<const T*>(a.x) + offsetOf(a.layout, row);
   T* y = static_cast<T*>(a.y) + static_cast<std::int64_t>(row) * a.width;
   float squares = 0.0f;
+  REDRAFT_UNROLL_BY_4
   for (int i = lane * kPack; i < a.width; i += 32 * kPack) {
     const Pack p = readPack(x, i, a.width, a.whole != 0);
     REDRAFT_UNROLL
@@ -69,6 +70,7 @@ inline void rmsNormForward(const RmsNormForward& a) {
   }
   const float r = 1.0f / squareRoot(warpSum(squares) / static_cast<float>(a.width) + a.eps);
   if (lane == 0) a.rms[row] = r;
+  REDRAFT_UNROLL_BY_4
   for (int i = lane * kPack; i < a.width; i += 32 * kPack) {
     const Pack p = readPack(x, i, a.width, a.whole != 0);
     const Pack w = readPack(static_cast<const T*>(a.weight), i, a.width, a.whole != 0);
@@ -83,10 +85,12 @@ inline void rmsNormForward(const RmsNormForward& a) {
 template <class T>
 inline void rmsNormPulls(const RmsNormBackward& a, std::uint32_t first, std::uint32_t count, float* pulls) {
   const int lane = static_cast<int>(threadIndex() % 32);
+  REDRAFT_NO_UNROLL
   for (std::uint32_t i = threadIndex() / 32; i < count; i += kNormWarps) {
     const T* g = static_cast<const T*>(a.grad) + offsetOf(a.gradLayout, first + i);
     const T* x = static_cast<const T*>(a.x) + offsetOf(a.layout, first + i);
     float dot = 0.0f;
+    REDRAFT_UNROLL_BY_4
     for (int c = lane * kPack; c < a.width; c += 32 * kPack) {
       const Pack gs = readPack(g, c, a.width, a.whole != 0), xs = readPack(x, c, a.width, a.whole != 0);
       const Pack w = readPack(static_cast<const T*>(a.weight), c, a.width, a.whole != 0);
@@ -106,6 +110,7 @@ inline Pack rmsNormColumns(const RmsNormBackward& a, std::uint32_t first, std::u
   const bool whole = a.whole != 0;
   const Pack w = readPack(static_cast<const T*>(a.weight), column, a.width, whole);
   Pack sum = {{0.0f, 0.0f, 0.0f, 0.0f}};
+  REDRAFT_UNROLL_BY_2
   for (std::uint32_t i = lane; i < count; i += static_cast<std::uint32_t>(normRowLanes(a.width))) {
     const std::uint32_t row = first + i;
     const Pack g = readPack(static_cast<const T*>(a.grad) + offsetOf(a.gradLayout, row), column, a.width, whole);
@@ -137,6 +142,7 @@ inline void rmsNormBackward(const RmsNormBackward& a) {
   const int thread = static_cast<int>(threadIndex()), mine = thread % columns, lane = thread / columns;
   float* partial = a.partial == nullptr ? nullptr : a.partial + static_cast<std::int64_t>(group) * a.width;
   // More than one round only where a row has all threads: then no sums cross lanes.
+  REDRAFT_NO_UNROLL
   for (int round = 0; round < a.width; round += columns * kPack) {
     const int column = round + mine * kPack;
     Pack sum =
@@ -158,6 +164,7 @@ inline void rmsNormBackwardWeight(const RmsNormBackwardWeight& a) {
   const std::uint32_t thread = threadIndex();
   const int column = static_cast<int>(blockIndex(0) * kSumColumns + thread % kSumColumns);
   float sum = 0.0f;
+  REDRAFT_UNROLL_BY_4
   for (std::uint32_t group = thread / kSumColumns; column < a.width && group < a.groups; group += kSumLanes)
     sum += a.partial[static_cast<std::int64_t>(group) * a.width + column];
   sums[thread] = sum;

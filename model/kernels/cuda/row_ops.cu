@@ -10,7 +10,7 @@ extern "C" __global__ void __launch_bounds__(gpu::kNormThreads) rms_norm_forward
   gpu::rmsNormForward<Element>(a);
 }
 
-extern "C" __global__ void __launch_bounds__(gpu::kNormThreads) rms_norm_backward(const gpu::RmsNormBackward a) {
+extern "C" __global__ void __launch_bounds__(gpu::kNormThreads, 2) rms_norm_backward(const gpu::RmsNormBackward a) {
   gpu::rmsNormBackward<Element>(a);
 }
 

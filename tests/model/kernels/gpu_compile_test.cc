@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <future>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -134,6 +135,44 @@ TEST(GpuCompileTest, EverySpecialisationUsesTensorCoresAndSpillsNothing) {
   for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
   for (std::size_t i = 0; i < list.size(); ++i) check(list[i], cubins[i]);
+}
+
+struct FusedSpecialisation {
+  gpu::FusedProgram program;
+  bool bfloat16;
+  int architecture;
+};
+
+std::vector<std::string> kernelsOf(gpu::FusedProgram program) {
+  if (program == gpu::FusedProgram::kOptimizer)
+    return {"adamw_step", "sum_of_squares_partial", "sum_of_squares_total", "scale_all"};
+  return {"rms_norm_forward",      "rms_norm_backward",     "rms_norm_backward_weight",
+          "silu_mul_forward",      "silu_mul_backward",     "rope",
+          "cross_entropy_forward", "cross_entropy_backward"};
+}
+
+TEST(GpuCompileTest, EveryFusedKernelIsThereAndKeepsToRegisters) {
+  if (const std::string why = devices::Nvrtc::whyNone(); !why.empty()) GTEST_SKIP() << why;
+  const devices::Nvrtc& nvrtc = devices::Nvrtc::open();
+  std::vector<FusedSpecialisation> list;
+  for (const auto program : {gpu::FusedProgram::kRowOps, gpu::FusedProgram::kOptimizer})
+    for (const bool bfloat16 : {false, true})
+      for (const int architecture : {80, 90, 100}) list.push_back({program, bfloat16, architecture});
+  std::vector<std::future<devices::Cubin>> cubins;
+  for (const FusedSpecialisation& s : list)
+    cubins.push_back(std::async(std::launch::async, [&nvrtc, s] {
+      return nvrtc.compile(gpu::fusedSource(s.program, s.bfloat16), s.architecture);
+    }));
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    SCOPED_TRACE((list[i].bfloat16 ? "bf16 sm_" : "f32 sm_") + std::to_string(list[i].architecture));
+    auto entries = entriesOf(cubins[i].get().bytes);
+    const std::vector<std::string> names = kernelsOf(list[i].program);
+    EXPECT_EQ(entries.size(), names.size());
+    for (const std::string& name : names) {
+      ASSERT_TRUE(entries.count(name)) << name;
+      EXPECT_EQ(entries[name].opcodes[kStoreLocal] + entries[name].opcodes[kLoadLocal], 0) << name;
+    }
+  }
 }
 
 TEST(GpuCompilerTest, StoresWhatItCompilesAndTakesItFromThere) {

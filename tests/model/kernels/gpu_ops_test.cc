@@ -7,6 +7,7 @@
 
 #include "model/kernels/ops.h"
 #include "model/kernels/registry.h"
+#include "tests/model/kernels/fused_cases.h"
 #include "tests/model/kernels/fused_emulation.h"
 #include "tests/model/kernels/kernels_testing.h"
 
@@ -14,12 +15,6 @@ namespace redraft::model::testing {
 namespace {
 
 constexpr double kEps = 1e-6;
-
-/// Twice γ of `roundings` on the sum of absolute terms, and twice the store of the result.
-at::Tensor bothBounds(const at::Tensor& terms, double roundings, const at::Tensor& want) {
-  const double store = storeUnit(want.scalar_type());
-  return f64(terms).abs() * (2 * gamma(roundings) * (1 + store)) + f64(want).abs() * (2 * store);
-}
 
 struct GpuOpsTest : ::testing::TestWithParam<at::ScalarType> {
   const at::ScalarType type = GetParam();
