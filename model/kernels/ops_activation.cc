@@ -7,6 +7,7 @@
 #include "model/kernels/simd/rows.h"
 
 namespace redraft::model {
+namespace activation_op {
 namespace {
 
 constexpr const char* kName = "siluMul";
@@ -76,17 +77,18 @@ struct SiluMulFunction : torch::autograd::Function<SiluMulFunction> {
 };
 
 }  // namespace
+}  // namespace activation_op
 
 void registerActivation(torch::Library& library) {
   library.def("silu_mul(Tensor gate, Tensor up) -> Tensor");
   library.def("silu_mul_backward(Tensor grad, Tensor gate, Tensor up) -> (Tensor, Tensor)");
-  library.impl("silu_mul", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(forward)));
-  library.impl("silu_mul_backward", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(backward)));
+  library.impl("silu_mul", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(activation_op::forward)));
+  library.impl("silu_mul_backward", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(activation_op::backward)));
 }
 
 at::Tensor siluMul(const at::Tensor& gate, const at::Tensor& up) {
   const bool differentiate = at::GradMode::is_enabled() && (gate.requires_grad() || up.requires_grad());
-  return differentiate ? SiluMulFunction::apply(gate, up) : callForward(gate, up);
+  return differentiate ? activation_op::SiluMulFunction::apply(gate, up) : activation_op::callForward(gate, up);
 }
 
 }  // namespace redraft::model

@@ -7,6 +7,7 @@
 #include "model/kernels/simd/rows.h"
 
 namespace redraft::model {
+namespace cross_entropy_op {
 namespace {
 
 constexpr const char* kName = "crossEntropy";
@@ -82,20 +83,21 @@ struct CrossEntropyFunction : torch::autograd::Function<CrossEntropyFunction> {
 };
 
 }  // namespace
+}  // namespace cross_entropy_op
 
 void registerCrossEntropy(torch::Library& library) {
   library.def("cross_entropy(Tensor logits, Tensor labels) -> (Tensor, Tensor, Tensor, Tensor)");
   library.def("cross_entropy_backward(Tensor grad, Tensor logits, Tensor labels, Tensor lse) -> Tensor");
-  library.impl("cross_entropy", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(forward)));
-  library.impl("cross_entropy_backward", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(backward)));
+  library.impl("cross_entropy", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(cross_entropy_op::forward)));
+  library.impl("cross_entropy_backward", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(cross_entropy_op::backward)));
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> crossEntropy(const at::Tensor& logits, const at::Tensor& labels) {
   if (at::GradMode::is_enabled() && logits.requires_grad()) {
-    const auto out = CrossEntropyFunction::apply(logits, labels);
+    const auto out = cross_entropy_op::CrossEntropyFunction::apply(logits, labels);
     return {out[0], out[1], out[2]};
   }
-  auto [loss, argmax, probability, lse] = callForward(logits, labels);
+  auto [loss, argmax, probability, lse] = cross_entropy_op::callForward(logits, labels);
   return {loss, argmax, probability};
 }
 

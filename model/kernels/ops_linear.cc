@@ -6,6 +6,7 @@
 #include "model/kernels/simd/gemm.h"
 
 namespace redraft::model {
+namespace linear_op {
 namespace {
 
 constexpr const char* kName = "linear";
@@ -105,19 +106,20 @@ struct LinearFunction : torch::autograd::Function<LinearFunction> {
 };
 
 }  // namespace
+}  // namespace linear_op
 
 void registerLinear(torch::Library& library) {
   library.def("linear(Tensor x, Tensor weight) -> Tensor");
   library.def("linear_grad_input(Tensor grad, Tensor weight) -> Tensor");
   library.def("linear_grad_weight(Tensor grad, Tensor x) -> Tensor");
-  library.impl("linear", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(forward)));
-  library.impl("linear_grad_input", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(gradInput)));
-  library.impl("linear_grad_weight", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(gradWeight)));
+  library.impl("linear", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(linear_op::forward)));
+  library.impl("linear_grad_input", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(linear_op::gradInput)));
+  library.impl("linear_grad_weight", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(linear_op::gradWeight)));
 }
 
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight) {
   const bool differentiate = at::GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad());
-  return differentiate ? LinearFunction::apply(x, weight) : callForward(x, weight);
+  return differentiate ? linear_op::LinearFunction::apply(x, weight) : linear_op::callForward(x, weight);
 }
 
 }  // namespace redraft::model

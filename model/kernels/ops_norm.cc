@@ -7,6 +7,7 @@
 #include "model/kernels/simd/rows.h"
 
 namespace redraft::model {
+namespace norm_op {
 namespace {
 
 constexpr const char* kName = "rmsNorm";
@@ -87,19 +88,21 @@ struct RmsNormFunction : torch::autograd::Function<RmsNormFunction> {
 };
 
 }  // namespace
+}  // namespace norm_op
 
 void registerNorm(torch::Library& library) {
   library.def("rms_norm(Tensor x, Tensor weight, float eps) -> (Tensor, Tensor)");
   library.def(
       "rms_norm_backward(Tensor grad, Tensor x, Tensor weight, Tensor rms, bool want_input, bool want_weight) -> "
       "(Tensor, Tensor)");
-  library.impl("rms_norm", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(forward)));
-  library.impl("rms_norm_backward", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(backward)));
+  library.impl("rms_norm", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(norm_op::forward)));
+  library.impl("rms_norm_backward", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(norm_op::backward)));
 }
 
 at::Tensor rmsNorm(const at::Tensor& x, const at::Tensor& weight, double eps) {
   const bool differentiate = at::GradMode::is_enabled() && (x.requires_grad() || weight.requires_grad());
-  return differentiate ? RmsNormFunction::apply(x, weight, eps) : std::get<0>(callForward(x, weight, eps));
+  return differentiate ? norm_op::RmsNormFunction::apply(x, weight, eps)
+                       : std::get<0>(norm_op::callForward(x, weight, eps));
 }
 
 }  // namespace redraft::model

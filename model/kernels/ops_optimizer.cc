@@ -11,6 +11,7 @@
 #include "model/kernels/simd/optimizer.h"
 
 namespace redraft::model {
+namespace optimizer_op {
 namespace {
 
 constexpr std::int64_t kGrain = 16384;
@@ -84,6 +85,7 @@ at::Tensor add(const at::Tensor& aIn, const at::Tensor& bIn) {
 }
 
 }  // namespace
+}  // namespace optimizer_op
 
 void registerOptimizer(torch::Library& library) {
   library.def(
@@ -94,9 +96,9 @@ void registerOptimizer(torch::Library& library) {
   library.def("sums_of_squares(Tensor[] xs) -> Tensor");
   library.def("scale_all(Tensor(a!)[] xs, float factor) -> ()");
   library.def("add_exact(Tensor a, Tensor b) -> Tensor");
-  library.impl("adamw_step", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(adamw)));
-  library.impl("sum_of_squares", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(squares)));
-  library.impl("add_exact", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(add)));
+  library.impl("adamw_step", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(optimizer_op::adamw)));
+  library.impl("sum_of_squares", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(optimizer_op::squares)));
+  library.impl("add_exact", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(optimizer_op::add)));
 }
 
 void adamwStep(at::Tensor& master, at::Tensor& m, at::Tensor& v, const at::Tensor& grad, double lr, double beta1,

@@ -8,6 +8,7 @@
 #include "model/kernels/simd/rows.h"
 
 namespace redraft::model {
+namespace rope_op {
 namespace {
 
 constexpr const char* kName = "applyRope";
@@ -93,12 +94,13 @@ struct RopeFunction : torch::autograd::Function<RopeFunction> {
 };
 
 }  // namespace
+}  // namespace rope_op
 
 void registerRope(torch::Library& library) {
   library.def("rope_table(Tensor positions, int head_dim, float theta) -> (Tensor, Tensor)");
   library.def("rope(Tensor x, Tensor cos, Tensor sin, bool back) -> Tensor");
-  library.impl("rope_table", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(table)));
-  library.impl("rope", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(rotate)));
+  library.impl("rope_table", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(rope_op::table)));
+  library.impl("rope", torch::dispatch(c10::DispatchKey::CPU, TORCH_FN(rope_op::rotate)));
 }
 
 std::tuple<at::Tensor, at::Tensor> ropeTable(const at::Tensor& positions, std::int64_t headDim, double theta) {
@@ -110,7 +112,7 @@ std::tuple<at::Tensor, at::Tensor> ropeTable(const at::Tensor& positions, std::i
 
 at::Tensor applyRope(const at::Tensor& x, const at::Tensor& cos, const at::Tensor& sin) {
   const bool differentiate = at::GradMode::is_enabled() && x.requires_grad();
-  return differentiate ? RopeFunction::apply(x, cos, sin) : callRotate(x, cos, sin, false);
+  return differentiate ? rope_op::RopeFunction::apply(x, cos, sin) : rope_op::callRotate(x, cos, sin, false);
 }
 
 }  // namespace redraft::model
