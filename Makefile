@@ -5,7 +5,7 @@ BUILD := build
 JOBS ?= $(shell awk -v cores=$$(nproc) '/MemAvailable/ { n = int($$2 / 1.5e6); print n < 1 ? 1 : n < cores ? n : cores }' /proc/meminfo)
 ARGS ?=
 
-.PHONY: all build run test check format setup deps-prefix clean help print-jobs
+.PHONY: all build run test bench check format setup deps-prefix clean help print-jobs
 all: build
 
 help:
@@ -14,6 +14,7 @@ help:
 # make              build the programs and the tests: build/bin/redraft, build/bin/redraft-runner
 # make run          build, and run the scenario suite (ARGS="--filter dual-drafter*")
 # make test         build, and run the tests
+# make bench        build the benchmarks: build/bench
 # make check        the long forms: clang-tidy of all files, TSan without LibTorch, everything under ASan and UBSan
 # make format       format all C++ files
 # make setup        only bring what the build needs (the others do it by themselves)
@@ -32,6 +33,10 @@ run: build
 
 test: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) $(ARGS)
+
+bench: setup
+	@test -f $(BUILD)/build.ninja || cmake --preset dev
+	@cmake --build $(BUILD) -j $(JOBS) --target benchmarks
 
 check:
 	@tools/check_all

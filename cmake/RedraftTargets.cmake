@@ -1,9 +1,11 @@
-# redraft_library(NAME SOURCES … DEPS … [LIBTORCH|JSON])     a static library of one layer
-# redraft_test(NAME SOURCES … DEPS … [LIBTORCH|JSON])        a GoogleTest program, run by ctest
-# redraft_bench(NAME SOURCES … DEPS … [LIBTORCH|JSON])       a Google Benchmark program
+# redraft_library(NAME SOURCES … DEPS … [LIBTORCH|JSON] [COLD])   a static library of one layer
+# redraft_program(NAME SOURCES … DEPS … [LIBTORCH|JSON] [COLD])   a program
+# redraft_test(NAME SOURCES … DEPS … [LIBTORCH|JSON])             a GoogleTest program, run by ctest
+# redraft_bench(NAME SOURCES … DEPS … [LIBTORCH|JSON])            a Google Benchmark program, built by target `benchmarks`
 #
-# LIBTORCH targets share one precompiled ATen/ATen.h, with what custom operators need: 3 s a file instead of 36. JSON targets, without LibTorch, share one
-# precompiled nlohmann/json.hpp: 2 s a file instead of 6.
+# LIBTORCH targets share one precompiled ATen/ATen.h, with what custom operators need: 3 s a file instead of 36. JSON
+# targets, without LibTorch, share one precompiled nlohmann/json.hpp: 2 s a file instead of 6.
+# COLD is code whose own speed nobody waits for (commands, reports, verdicts, tests): -O1, a quarter less to compile.
 file(WRITE ${CMAKE_BINARY_DIR}/json_pch.cc "")
 if(REDRAFT_LIBTORCH)
   file(WRITE ${CMAKE_BINARY_DIR}/aten_pch.cc "")
@@ -19,8 +21,11 @@ target_link_libraries(redraft_json_pch PUBLIC redraft_options nlohmann_json::nlo
 target_precompile_headers(redraft_json_pch PRIVATE <nlohmann/json.hpp> <filesystem> <map> <optional> <string> <vector>)
 
 function(redraft_target_setup name)
-  cmake_parse_arguments(arg "LIBTORCH;JSON" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(arg "LIBTORCH;JSON;COLD" "" "SOURCES;DEPS" ${ARGN})
   target_link_libraries(${name} PUBLIC redraft_options ${arg_DEPS})
+  if(arg_COLD AND REDRAFT_OPTIMISATION STREQUAL "-O2")
+    target_compile_options(${name} PRIVATE -O1)
+  endif()
   if(arg_LIBTORCH)
     target_link_libraries(${name} PUBLIC redraft::torch)
     target_precompile_headers(${name} REUSE_FROM redraft_aten_pch)
@@ -29,20 +34,30 @@ function(redraft_target_setup name)
   endif()
 endfunction()
 
-function(redraft_library name)
-  cmake_parse_arguments(arg "LIBTORCH;JSON" "" "SOURCES;DEPS" ${ARGN})
-  add_library(${name} STATIC ${arg_SOURCES})
-  # Most of what a file costs is nlohmann/json and ATen: several at a time halve a clean build.
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
+# Several files at a time: most of what a file costs are nlohmann/json, ATen and GoogleTest, which each unit of files pays
+# for once. Up to so many that an edit of one file is still built within a minute.
+function(redraft_unity name)
+  cmake_parse_arguments(arg "LIBTORCH;JSON;COLD" "" "SOURCES;DEPS" ${ARGN})
+  set(files 10)
+  if(arg_LIBTORCH)
+    set(files 8)
+  endif()
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # What g++ says of a class that is private to a file, as of one in a header, where the file is included by another.
     target_compile_options(${name} PRIVATE -Wno-subobject-linkage)
   endif()
+endfunction()
+
+function(redraft_library name)
+  cmake_parse_arguments(arg "LIBTORCH;JSON;COLD" "" "SOURCES;DEPS" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  redraft_unity(${name} ${ARGN})
   redraft_target_setup(${name} ${ARGN})
 endfunction()
 
 function(redraft_program name)
-  cmake_parse_arguments(arg "LIBTORCH;JSON" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(arg "LIBTORCH;JSON;COLD" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   redraft_target_setup(${name} ${ARGN})
 endfunction()
@@ -51,11 +66,10 @@ function(redraft_test name)
   if(NOT REDRAFT_TESTS)
     return()
   endif()
-  redraft_program(${name} ${ARGN})
+  redraft_program(${name} ${ARGN} COLD)
   cmake_parse_arguments(arg "LIBTORCH;JSON" "" "SOURCES;DEPS" ${ARGN})
-  # Four files at a time: most of what a test file costs is GoogleTest, nlohmann/json and ATen, not its tests.
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests
-                                           UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4)
+  redraft_unity(${name} ${ARGN})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/generated)
   if(arg_LIBTORCH)
     # These start themselves again with the pinned environment (tests/pinned_main.cc).
@@ -70,11 +84,19 @@ function(redraft_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT 900)
 endfunction()
 
+# Not part of `all`: nobody needs them to use or to change the project. CI builds them.
+add_custom_target(benchmarks)
+
+# Google Benchmark's where it has no main() of its own: OWN_MAIN.
 function(redraft_bench name)
   if(NOT REDRAFT_BENCH)
     return()
   endif()
+  cmake_parse_arguments(arg "LIBTORCH;JSON;OWN_MAIN" "" "SOURCES;DEPS" ${ARGN})
   redraft_program(${name} ${ARGN})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
-  target_link_libraries(${name} PUBLIC benchmark::benchmark_main benchmark::benchmark)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench EXCLUDE_FROM_ALL ON)
+  add_dependencies(benchmarks ${name})
+  if(NOT arg_OWN_MAIN)
+    target_link_libraries(${name} PUBLIC benchmark::benchmark_main benchmark::benchmark)
+  endif()
 endfunction()

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotThere = std::numeric_limits<double>::quiet_NaN();
 
 /// Folders of suites beside `own` and not newer than it, the oldest first; at most `most`, the newest.
 std::vector<fs::path> olderSuites(const fs::path& own, std::size_t most) {
@@ -32,7 +32,7 @@ std::vector<fs::path> olderSuites(const fs::path& own, std::size_t most) {
 
 double rateOf(const reports::CaseResult& result) {
   const auto all = result.figures.tokensPerSecond.find("all");
-  return all == result.figures.tokensPerSecond.end() ? kNone : reports::rounded(all->second, 6);
+  return all == result.figures.tokensPerSecond.end() ? kNotThere : reports::rounded(all->second, 6);
 }
 
 void add(const reports::SuiteResult& suite, const std::string& name, reports::Trend& trend) {
@@ -43,7 +43,7 @@ void add(const reports::SuiteResult& suite, const std::string& name, reports::Tr
     own->second.verdicts.back() = enumName(result.verdict);
     own->second.expected.back() = result.asExpected();
     own->second.tokensPerSecond.back() = rateOf(result);
-    own->second.lastLoss.back() = reports::rounded(result.figures.lastLoss.value_or(kNone), 7);
+    own->second.lastLoss.back() = reports::rounded(result.figures.lastLoss.value_or(kNotThere), 7);
   }
 }
 
@@ -51,8 +51,8 @@ void openColumn(reports::Trend& trend) {
   for (auto& [name, own] : trend.cases) {
     own.verdicts.emplace_back();
     own.expected.push_back(false);
-    own.tokensPerSecond.push_back(kNone);
-    own.lastLoss.push_back(kNone);
+    own.tokensPerSecond.push_back(kNotThere);
+    own.lastLoss.push_back(kNotThere);
   }
 }
 
