@@ -31,6 +31,7 @@ namespace {
 using harness::CapturePart;
 
 constexpr int kFileSteps = 8;
+constexpr std::size_t kShownKernels = 40;
 
 struct Options {
   std::string scenario = "scaling/one-drafter", scenarios;
@@ -139,6 +140,26 @@ void describe(const harness::Trace& trace) {
   for (const auto& [who, count] : kernels) std::printf("  %-48s %d\n", who.c_str(), count);
 }
 
+/// The kernels that take the most time.
+void describeKernels(const harness::Trace& trace, double steps) {
+  struct Total {
+    double count = 0, nanos = 0;
+  };
+  std::map<std::string, Total> totals;
+  for (const harness::TraceRecord& record : trace.records) {
+    if (record.kind != harness::RecordKind::kKernel) continue;
+    Total& total = totals[trace.text(record.name)];
+    total.count += 1 / steps;
+    total.nanos += static_cast<double>(record.durationNs) / steps;
+  }
+  std::vector<std::pair<std::string, Total>> order(totals.begin(), totals.end());
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second.nanos > b.second.nanos; });
+  order.resize(std::min<std::size_t>(order.size(), kShownKernels));
+  std::printf("kernels that take the most time: ms and launches a step\n");
+  for (const auto& [name, total] : order)
+    std::printf("  %8.3f %6.1f  %.100s\n", total.nanos / 1e6, total.count, name.c_str());
+}
+
 struct Variant {
   std::string name;
   LeftOut leftOut;
@@ -201,6 +222,7 @@ void report(const Sides& sides, const harness::Trace& last, const harness::Trace
               1000 * (mean(sides.on) - mean(sides.off)) / std::max(1.0, perStep));
   std::printf("compact file of %d steps: %zu bytes; records:\n", kFileSteps, harness::binaryTraceBytes(last).size());
   describe(last);
+  describeKernels(last, kFileSteps);
   std::printf("capture of all steps: %s; %lld lost\n", harness::costText(capture.cost()).c_str(),
               static_cast<long long>(whole.files.front().capture.dropped.value_or(-1)));
 }

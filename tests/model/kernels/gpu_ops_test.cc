@@ -143,13 +143,17 @@ TEST(GpuOptimizerTest, SumsAreTakenInFloat64AndAddsAreOneRounding) {
 
 TEST(GpuOpsRegistryTest, EveryPinnedOperationHasOneForGpus) {
   ensureOperatorsRegistered();
-  for (const char* name : {"linear", "linear_grad_input", "linear_grad_weight", "rms_norm", "rms_norm_backward",
-                           "silu_mul", "silu_mul_backward", "rope_table", "rope", "cross_entropy",
-                           "cross_entropy_backward", "adamw_step", "sum_of_squares", "add_exact"}) {
+  for (const char* name :
+       {"linear", "linear_grad_input", "linear_grad_weight", "rms_norm", "rms_norm_backward", "silu_mul",
+        "silu_mul_backward", "rope_table", "rope", "cross_entropy", "cross_entropy_backward", "adamw_step",
+        "sum_of_squares", "sums_of_squares", "scale_all", "add_exact"}) {
     const auto schema = c10::Dispatcher::singleton().findSchema({std::string("redraft::") + name, ""});
     ASSERT_TRUE(schema.has_value()) << name;
     EXPECT_TRUE(schema->hasKernelForDispatchKey(c10::DispatchKey::CUDA)) << name;
   }
+  // Those on lists have no kernel that a machine without a GPU could call.
+  EXPECT_NO_THROW(findOperator<at::Tensor(at::TensorList)>("redraft::sums_of_squares"));
+  EXPECT_NO_THROW(findOperator<void(at::TensorList, double)>("redraft::scale_all"));
 }
 
 }  // namespace
