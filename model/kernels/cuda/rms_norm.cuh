@@ -10,7 +10,7 @@ namespace redraft::model::gpu {
 
 inline constexpr int kNormThreads = 256;
 inline constexpr int kNormWarps = kNormThreads / 32;
-inline constexpr int kSumColumns = 32, kSumLanes = 32;  // of rms_norm_backward_weight: columns by groups
+inline constexpr int kSumColumns = 32, kSumLanes = 16;  // of rms_norm_backward_weight: columns by groups
 
 struct RmsNormForward {
   const void* x;
@@ -157,7 +157,7 @@ inline void rmsNormBackward(const RmsNormBackward& a) {
   }
 }
 
-/// Groups i, i + 32, … in a lane, ascending; then the lanes in order.
+/// Groups i, i + 16, … in a lane, ascending; then the lanes in order.
 template <class T>
 inline void rmsNormBackwardWeight(const RmsNormBackwardWeight& a) {
   float* sums = reinterpret_cast<float*>(dynamicShared());

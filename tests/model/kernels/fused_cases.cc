@@ -26,13 +26,17 @@ at::Tensor transposed(const at::Tensor& x, at::Device device) {
   return x.transpose(1, 2).contiguous().to(device).transpose(1, 2);
 }
 
-/// Two calls; their results have the same bits. The first's, on the CPU.
+/// Two calls; their results have the same bits. The first's, on the CPU. By emulation one call is enough: there, the
+/// other order of threads is what is compared.
 template <class Function>
 Results twice(Function function) {
-  Results first = function(), second = function();
+  Results first = function(), second;
+  if (!first.empty() && first.front().is_cuda()) second = function();
   for (std::size_t i = 0; i < first.size(); ++i) {
     first[i] = first[i].cpu();
-    EXPECT_TRUE(sameBits(first[i], second[i].cpu())) << "the same call again, result " << i;
+    if (!second.empty()) {
+      EXPECT_TRUE(sameBits(first[i], second[i].cpu())) << "the same call again, result " << i;
+    }
   }
   return first;
 }
@@ -83,7 +87,7 @@ Results checkFusedNorms(at::Device device, at::ScalarType type) {
   Results all;
   // Every way to share a row out, with and without whole packs; groups that are full, begun and alone.
   for (const auto& [rows, width] : std::vector<std::pair<std::int64_t, std::int64_t>>{
-           {1, 1}, {3, 7}, {260, 100}, {70, 130}, {35, 500}, {17, 516}, {5, 1100}, {0, 64}}) {
+           {1, 1}, {3, 7}, {260, 100}, {20, 130}, {9, 500}, {17, 516}, {3, 1100}, {0, 64}}) {
     SCOPED_TRACE(::testing::Message() << rows << " rows of " << width);
     const Norm cpu{normal({rows, width}, 1, type), normal({width}, 2, type), normal({rows, width}, 3, type)};
     append(all, twice([&] { return normOn({cpu.x.to(device), cpu.weight.to(device), cpu.grad.to(device)}); }));
