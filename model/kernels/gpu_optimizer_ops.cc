@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/exact_math.h"
 #include "model/kernels/cuda/optimizer.cuh"
 #include "model/kernels/gpu_ops.h"
 #include "model/kernels/gpu_program.h"
+#include "model/kernels/gpu_tensors.h"
 #include "model/kernels/registry.h"
 
 namespace redraft::model::gpu {
@@ -22,21 +25,17 @@ void launchOptimizer(const at::Tensor& on, at::ScalarType element, const char* e
 }
 
 void requireLike(const at::Tensor& t, const at::Tensor& master, const char* name, bool contiguous) {
-  TORCH_CHECK(t.device() == master.device(), "Expected all tensors to be on the same device, but found ",
-              master.device(), " and ", t.device(), " (adamwStep)");
+  requireSameDevice("adamwStep", master, t);
   require(t.scalar_type() == at::kFloat && t.sizes() == master.sizes() && (!contiguous || t.is_contiguous()),
           "adamwStep",
           std::string(name) + " is " + describe(t) + "; it must be float32 " + (contiguous ? "and contiguous, " : "") +
               "of the shape of the first, " + describe(master));
 }
 
-bool startsPack(const at::Tensor& x) { return packsAt(x.const_data_ptr(), static_cast<int>(x.element_size())); }
-
 /// Null where there is none: float32 parameters are their own masters.
 BFloat16* copyOf(const std::optional<at::Tensor>& copy, const at::Tensor& master) {
   if (!copy.has_value() || !copy->defined()) return nullptr;
-  TORCH_CHECK(copy->device() == master.device(), "Expected all tensors to be on the same device, but found ",
-              master.device(), " and ", copy->device(), " (adamwStep)");
+  requireSameDevice("adamwStep", master, *copy);
   require(copy->scalar_type() == at::kBFloat16 && copy->sizes() == master.sizes() && copy->is_contiguous(), "adamwStep",
           "copy is " + describe(*copy) + "; it must be bfloat16 and contiguous, of the shape of " + describe(master));
   return static_cast<BFloat16*>(copy->mutable_data_ptr());
@@ -70,8 +69,7 @@ std::vector<at::Tensor> flat(const char* operation, at::TensorList tensors) {
   std::vector<at::Tensor> all;
   for (const at::Tensor& tensor : tensors) {
     elementOf(tensor, operation, "a tensor");
-    TORCH_CHECK(tensor.device() == tensors[0].device(), "Expected all tensors to be on the same device, but found ",
-                tensors[0].device(), " and ", tensor.device(), " (", operation, ")");
+    requireSameDevice(operation, tensors[0], tensor);
     require(tensor.scalar_type() == tensors[0].scalar_type(), operation,
             "types must match, but are " + describe(tensors[0]) + " and " + describe(tensor));
     all.push_back(tensor.contiguous());

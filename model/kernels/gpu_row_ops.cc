@@ -11,6 +11,7 @@
 #include "model/kernels/cuda/rms_norm.cuh"
 #include "model/kernels/gpu_ops.h"
 #include "model/kernels/gpu_program.h"
+#include "model/kernels/gpu_tensors.h"
 #include "model/kernels/registry.h"
 
 namespace redraft::model::gpu {
@@ -30,8 +31,7 @@ std::int64_t blocksOf(std::int64_t items, std::int64_t each) { return (items + e
 void requireAlike(const char* operation, const at::Tensor& first, std::initializer_list<at::Tensor> others) {
   elementOf(first, operation, "the first argument");
   for (const at::Tensor& other : others) {
-    TORCH_CHECK(other.device() == first.device(), "Expected all tensors to be on the same device, but found ",
-                first.device(), " and ", other.device(), " (", operation, ")");
+    requireSameDevice(operation, first, other);
     require(other.scalar_type() == first.scalar_type(), operation,
             "types must match, but are " + describe(first) + " and " + describe(other));
   }
@@ -39,13 +39,10 @@ void requireAlike(const char* operation, const at::Tensor& first, std::initializ
 
 void requireFloatOn(const char* operation, const at::Tensor& first, std::initializer_list<at::Tensor> others) {
   for (const at::Tensor& other : others) {
-    TORCH_CHECK(other.device() == first.device(), "Expected all tensors to be on the same device, but found ",
-                first.device(), " and ", other.device(), " (", operation, ")");
+    requireSameDevice(operation, first, other);
     require(other.scalar_type() == at::kFloat, operation, "expected float32, not " + describe(other));
   }
 }
-
-bool startsPack(const at::Tensor& x) { return packsAt(x.const_data_ptr(), static_cast<int>(x.element_size())); }
 
 /// Whether every row of `width` elements begins with a whole pack.
 bool wholeRows(std::int64_t width, std::initializer_list<at::Tensor> tensors) {
@@ -220,8 +217,7 @@ at::Tensor rope(const at::Tensor& x, const at::Tensor& cosIn, const at::Tensor& 
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> crossEntropy(const at::Tensor& logitsIn,
                                                                         const at::Tensor& labelsIn) {
   elementOf(logitsIn, "crossEntropy", "logits");
-  TORCH_CHECK(labelsIn.device() == logitsIn.device(), "Expected all tensors to be on the same device, but found ",
-              logitsIn.device(), " and ", labelsIn.device(), " (crossEntropy)");
+  requireSameDevice("crossEntropy", logitsIn, labelsIn);
   require(
       logitsIn.dim() == 2 && labelsIn.dim() == 1 && labelsIn.scalar_type() == at::kLong &&
           labelsIn.size(0) == logitsIn.size(0),
@@ -250,6 +246,7 @@ at::Tensor crossEntropyBackward(const at::Tensor& gradIn, const at::Tensor& logi
                                 const at::Tensor& lse) {
   elementOf(logitsIn, "crossEntropy", "logits");
   requireFloatOn("crossEntropy", logitsIn, {gradIn, lse});
+  requireSameDevice("crossEntropy", logitsIn, labelsIn);
   const at::Tensor grad = gradIn.contiguous(), logits = logitsIn.contiguous(), labels = labelsIn.contiguous();
   const Size size = sizeOf("crossEntropy", logits);
   require(grad.numel() == size.rows && labels.numel() == size.rows && lse.numel() == size.rows, "crossEntropy",

@@ -29,8 +29,8 @@ at::Tensor transposed(const at::Tensor& x, at::Device device) {
 /// Two calls; their results have the same bits. The first's, on the CPU. By emulation one call is enough: there, the
 /// other order of threads is what is compared.
 template <class Function>
-Results twice(Function function) {
-  Results first = function(), second;
+FusedResults twice(Function function) {
+  FusedResults first = function(), second;
   if (!first.empty() && first.front().is_cuda()) second = function();
   for (std::size_t i = 0; i < first.size(); ++i) {
     first[i] = first[i].cpu();
@@ -41,19 +41,19 @@ Results twice(Function function) {
   return first;
 }
 
-void append(Results& all, const Results& more) { all.insert(all.end(), more.begin(), more.end()); }
+void append(FusedResults& all, const FusedResults& more) { all.insert(all.end(), more.begin(), more.end()); }
 
 struct Norm {
   at::Tensor x, weight, grad;
 };
 
-Results normOn(const Norm& in) {
+FusedResults normOn(const Norm& in) {
   const auto [y, r] = gpu::rmsNorm(in.x, in.weight, kEps);
   const auto [dx, dw] = gpu::rmsNormBackward(in.grad, in.x, in.weight, r, true, true);
   return {y, r, dx, dw};
 }
 
-void expectThePinnedNorm(const Norm& cpu, const Results& got) {
+void expectThePinnedNorm(const Norm& cpu, const FusedResults& got) {
   const std::int64_t width = cpu.x.size(-1), rows = width == 0 ? 0 : cpu.x.numel() / width;
   const at::Tensor x = cpu.x.clone().requires_grad_(true), w = cpu.weight.clone().requires_grad_(true);
   const at::Tensor y = model::rmsNorm(x, w, kEps);
@@ -83,8 +83,8 @@ at::Tensor bothBounds(const at::Tensor& terms, double roundings, const at::Tenso
   return f64(terms).abs() * (2 * gamma(roundings) * (1 + store)) + f64(want).abs() * (2 * store);
 }
 
-Results checkFusedNorms(at::Device device, at::ScalarType type) {
-  Results all;
+FusedResults checkFusedNorms(at::Device device, at::ScalarType type) {
+  FusedResults all;
   // Every way to share a row out, with and without whole packs; groups that are full, begun and alone.
   for (const auto& [rows, width] : std::vector<std::pair<std::int64_t, std::int64_t>>{
            {1, 1}, {3, 7}, {260, 100}, {20, 130}, {9, 500}, {17, 516}, {3, 1100}, {0, 64}}) {
@@ -92,7 +92,7 @@ Results checkFusedNorms(at::Device device, at::ScalarType type) {
     const Norm cpu{normal({rows, width}, 1, type), normal({width}, 2, type), normal({rows, width}, 3, type)};
     append(all, twice([&] { return normOn({cpu.x.to(device), cpu.weight.to(device), cpu.grad.to(device)}); }));
     expectThePinnedNorm(cpu, {all.end() - 4, all.end()});
-    const Results shifted = twice([&] {
+    const FusedResults shifted = twice([&] {
       return normOn({unaligned(cpu.x, device), unaligned(cpu.weight, device), unaligned(cpu.grad, device)});
     });
     for (std::size_t i = 0; i < 4; ++i) EXPECT_TRUE(sameBits(shifted[i], all[all.size() - 4 + i])) << "unaligned " << i;
@@ -102,13 +102,13 @@ Results checkFusedNorms(at::Device device, at::ScalarType type) {
     const auto put = [&](const at::Tensor& x) { return strided ? transposed(x, device) : x.to(device); };
     return normOn({put(cpu.x), cpu.weight.to(device), put(cpu.grad)});
   };
-  const Results dense = twice([&] { return there(false); }), strided = twice([&] { return there(true); });
+  const FusedResults dense = twice([&] { return there(false); }), strided = twice([&] { return there(true); });
   for (std::size_t i = 0; i < 4; ++i) EXPECT_TRUE(sameBits(strided[i].contiguous(), dense[i])) << "strided " << i;
   return all;
 }
 
-Results checkFusedActivation(at::Device device, at::ScalarType type) {
-  Results all;
+FusedResults checkFusedActivation(at::Device device, at::ScalarType type) {
+  FusedResults all;
   for (const std::int64_t count : {0, 1, 3, 4, 1021, 4096}) {
     SCOPED_TRACE(::testing::Message() << count << " elements");
     const at::Tensor gate = normal({count}, 1, type).mul_(6), up = normal({count}, 2, type);
@@ -116,10 +116,10 @@ Results checkFusedActivation(at::Device device, at::ScalarType type) {
     const auto on = [&](const auto& put) {
       const at::Tensor g = put(gate), u = put(up);
       const auto [dGate, dUp] = gpu::siluMulBackward(put(grad), g, u);
-      return Results{gpu::siluMul(g, u), dGate, dUp};
+      return FusedResults{gpu::siluMul(g, u), dGate, dUp};
     };
-    const Results got = twice([&] { return on([&](const at::Tensor& x) { return x.to(device); }); });
-    const Results shifted = on([&](const at::Tensor& x) { return unaligned(x, device); });
+    const FusedResults got = twice([&] { return on([&](const at::Tensor& x) { return x.to(device); }); });
+    const FusedResults shifted = on([&](const at::Tensor& x) { return unaligned(x, device); });
     for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(sameBits(shifted[i].cpu(), got[i])) << "unaligned " << i;
     append(all, got);
     const at::Tensor g = gate.clone().requires_grad_(true), u = up.clone().requires_grad_(true);
@@ -134,20 +134,20 @@ Results checkFusedActivation(at::Device device, at::ScalarType type) {
   return all;
 }
 
-Results checkFusedRotation(at::Device device, at::ScalarType type) {
-  Results all;
+FusedResults checkFusedRotation(at::Device device, at::ScalarType type) {
+  FusedResults all;
   for (const std::int64_t dim : {2, 6, 16, 128}) {
     SCOPED_TRACE(::testing::Message() << "head dim " << dim);
     const auto [cos, sin] = model::ropeTable(integers({2, 9}, 4000, 4), dim, 10000.0);
     const at::Tensor x = normal({2, 3, 9, dim}, 1, type), grad = normal({2, 3, 9, dim}, 2, type);
     const at::Tensor c = cos.to(device), s = sin.to(device);
     const auto on = [&](const auto& put) {
-      return Results{gpu::rope(put(x), c, s, false), gpu::rope(put(grad), c, s, true)};
+      return FusedResults{gpu::rope(put(x), c, s, false), gpu::rope(put(grad), c, s, true)};
     };
-    const Results got = twice([&] { return on([&](const at::Tensor& t) { return t.to(device); }); });
-    const Results shifted = on([&](const at::Tensor& t) { return unaligned(t, device); });
-    const Results strided = on([&](const at::Tensor& t) { return transposed(t, device); });
-    const Results gaps =
+    const FusedResults got = twice([&] { return on([&](const at::Tensor& t) { return t.to(device); }); });
+    const FusedResults shifted = on([&](const at::Tensor& t) { return unaligned(t, device); });
+    const FusedResults strided = on([&](const at::Tensor& t) { return transposed(t, device); });
+    const FusedResults gaps =
         on([&](const at::Tensor& t) { return t.repeat_interleave(2, 3).to(device).slice(3, 0, 2 * dim, 2); });
     for (std::size_t i = 0; i < 2; ++i) {
       EXPECT_TRUE(sameBits(shifted[i].cpu(), got[i])) << "unaligned " << i;
@@ -165,8 +165,8 @@ Results checkFusedRotation(at::Device device, at::ScalarType type) {
   return all;
 }
 
-Results checkFusedCrossEntropy(at::Device device, at::ScalarType type) {
-  Results all;
+FusedResults checkFusedCrossEntropy(at::Device device, at::ScalarType type) {
+  FusedResults all;
   for (const std::int64_t width : {1, 5, 50, 1021, 4100}) {
     SCOPED_TRACE(::testing::Message() << "vocabulary " << width);
     constexpr std::int64_t kRows = 7;
@@ -177,10 +177,10 @@ Results checkFusedCrossEntropy(at::Device device, at::ScalarType type) {
     labels[6] = 0;
     if (width == 1) logits[6][0] = 1.0;
     const at::Tensor grad = normal({kRows}, 3);
-    const Results got = twice([&] {
+    const FusedResults got = twice([&] {
       const at::Tensor there = logits.to(device), l = labels.to(device);
       const auto [loss, argmax, probability, lse] = gpu::crossEntropy(there, l);
-      return Results{loss, argmax, probability, gpu::crossEntropyBackward(grad.to(device), there, l, lse)};
+      return FusedResults{loss, argmax, probability, gpu::crossEntropyBackward(grad.to(device), there, l, lse)};
     });
     append(all, got);
     const at::Tensor leaf = logits.clone().requires_grad_(true);
@@ -208,8 +208,8 @@ Results checkFusedCrossEntropy(at::Device device, at::ScalarType type) {
   return all;
 }
 
-Results checkFusedUpdates(at::Device device) {
-  Results all;
+FusedResults checkFusedUpdates(at::Device device) {
+  FusedResults all;
   for (const std::int64_t count : {0, 1, 33, 1024, 5003}) {
     SCOPED_TRACE(::testing::Message() << count << " elements");
     at::Tensor wantP = normal({count}, 1), wantM = at::zeros({count}), wantV = at::zeros({count});
@@ -222,10 +222,10 @@ Results checkFusedUpdates(at::Device device) {
       for (std::int64_t step = 1; step <= 3; ++step)
         gpu::adamwStep(p, m, v, put(normal({count}, 10 + static_cast<std::uint64_t>(step))), 1e-2, 0.9, 0.95, 1e-8, 0.1,
                        step, copied ? std::optional(copy) : std::nullopt);
-      return Results{p, m, v, copied ? copy : p.to(at::kBFloat16)};
+      return FusedResults{p, m, v, copied ? copy : p.to(at::kBFloat16)};
     };
-    const Results got = twice([&] { return run(true, true); });
-    const Results shifted = run(false, true), apart = run(true, false);
+    const FusedResults got = twice([&] { return run(true, true); });
+    const FusedResults shifted = run(false, true), apart = run(true, false);
     for (std::size_t i = 0; i < 4; ++i) {
       EXPECT_TRUE(sameBits(shifted[i].cpu(), got[i])) << "unaligned " << i;
       EXPECT_TRUE(sameBits(apart[i].cpu(), got[i])) << "copied apart " << i;
@@ -242,7 +242,7 @@ Results checkFusedUpdates(at::Device device) {
   return all;
 }
 
-Results checkFusedSums(at::Device device, at::ScalarType type) {
+FusedResults checkFusedSums(at::Device device, at::ScalarType type) {
   std::vector<at::Tensor> cpu, there, shifted;
   for (std::int64_t i = 0; i < 70; ++i) {  // more than a launch takes
     const std::int64_t count = i == 3 ? 0 : i == 65 ? 40000 : 17 * i + 1;
@@ -250,7 +250,7 @@ Results checkFusedSums(at::Device device, at::ScalarType type) {
     there.push_back(cpu.back().to(device, type, false, true));
     shifted.push_back(unaligned(cpu.back(), device));
   }
-  Results all = twice([&] { return Results{gpu::sumsOfSquares(there)}; });
+  FusedResults all = twice([&] { return FusedResults{gpu::sumsOfSquares(there)}; });
   EXPECT_TRUE(sameBits(gpu::sumsOfSquares(shifted).cpu(), all[0])) << "unaligned";
   for (std::size_t i = 0; i < cpu.size(); ++i) {
     const double want = model::sumOfSquares(cpu[i]);

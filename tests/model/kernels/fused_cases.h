@@ -14,12 +14,12 @@ at::Tensor bothBounds(const at::Tensor& terms, double roundings, const at::Tenso
 
 /// Each checks what it makes on `device`, and that the same call again gives the same bits. The results are on the CPU,
 /// for who compares more.
-using Results = std::vector<at::Tensor>;
-Results checkFusedNorms(at::Device device, at::ScalarType type);
-Results checkFusedActivation(at::Device device, at::ScalarType type);
-Results checkFusedRotation(at::Device device, at::ScalarType type);
-Results checkFusedCrossEntropy(at::Device device, at::ScalarType type);
-Results checkFusedUpdates(at::Device device);
-Results checkFusedSums(at::Device device, at::ScalarType type);
+using FusedResults = std::vector<at::Tensor>;
+FusedResults checkFusedNorms(at::Device device, at::ScalarType type);
+FusedResults checkFusedActivation(at::Device device, at::ScalarType type);
+FusedResults checkFusedRotation(at::Device device, at::ScalarType type);
+FusedResults checkFusedCrossEntropy(at::Device device, at::ScalarType type);
+FusedResults checkFusedUpdates(at::Device device);
+FusedResults checkFusedSums(at::Device device, at::ScalarType type);
 
 }  // namespace redraft::model::testing

@@ -9,7 +9,7 @@ namespace {
 
 template <class Check>
 void inBothOrders(Check check) {
-  Results first, second;
+  FusedResults first, second;
   {
     const FusedEmulationScope kernels;
     first = check();

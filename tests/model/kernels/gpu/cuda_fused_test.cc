@@ -94,7 +94,7 @@ TEST_F(CudaFusedTest, AThreadWithoutAContextMayLaunchFirst) {
 TEST_F(CudaFusedTest, EveryGpuGivesTheSameBits) {
   if (gpuMachine().driver->deviceCount() < 2) GTEST_SKIP() << "this machine has one GPU";
   const at::Device other(at::kCUDA, 1);
-  const Results one = checkFusedNorms(gpu_, at::kBFloat16), two = checkFusedNorms(other, at::kBFloat16);
+  const FusedResults one = checkFusedNorms(gpu_, at::kBFloat16), two = checkFusedNorms(other, at::kBFloat16);
   for (std::size_t i = 0; i < one.size(); ++i) EXPECT_TRUE(sameBits(one[i], two[i])) << i;
 }
 
