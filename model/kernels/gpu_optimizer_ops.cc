@@ -115,7 +115,7 @@ at::Tensor sumsOfSquares(at::TensorList tensors) {
   const std::vector<at::Tensor> all = flat("sumOfSquares", tensors);
   if (all.empty()) return at::empty({0}, at::kDouble);
   const auto doubles = all.front().options().dtype(at::kDouble);
-  const at::Tensor sums = at::empty({static_cast<std::int64_t>(all.size())}, doubles);
+  at::Tensor sums = at::empty({static_cast<std::int64_t>(all.size())}, doubles);
   for (std::size_t first = 0; first < all.size(); first += kSpanTensors) {
     SumsOfSquares a{spanFrom<const void*>(all, first), nullptr, sums.mutable_data_ptr<double>() + first};
     const std::uint32_t blocks = a.span.firstBlock[a.span.tensors];

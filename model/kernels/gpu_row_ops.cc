@@ -162,7 +162,8 @@ at::Tensor siluMul(const at::Tensor& gateIn, const at::Tensor& upIn) {
   requireAlike("siluMul", gateIn, {upIn});
   require(gateIn.sizes() == upIn.sizes(), "siluMul",
           "gate and up must be alike, but are " + describe(gateIn) + " and " + describe(upIn));
-  const at::Tensor gate = gateIn.contiguous(), up = upIn.contiguous(), out = fresh(gate);
+  const at::Tensor gate = gateIn.contiguous(), up = upIn.contiguous();
+  at::Tensor out = fresh(gate);
   const bool whole = startsPack(gate) && startsPack(up) && startsPack(out);
   const SiluMulForward a{gate.const_data_ptr(), up.const_data_ptr(), out.mutable_data_ptr(), gate.numel(),
                          whole ? 1 : 0};
@@ -197,7 +198,8 @@ at::Tensor rope(const at::Tensor& x, const at::Tensor& cosIn, const at::Tensor& 
             "cos and sin must be [B, T, d / 2] for x " + describe(x) + ", but one is " + describe(*t));
   const at::Tensor input = x.stride(3) == 1 ? x : x.contiguous();  // four dimensions, which rowsOf() keeps apart
   const Rows rows = rowsOf(input);
-  const at::Tensor cos = cosIn.contiguous(), sin = sinIn.contiguous(), y = fresh(x);
+  const at::Tensor cos = cosIn.contiguous(), sin = sinIn.contiguous();
+  at::Tensor y = fresh(x);
   const Size size = sizeOf("applyRope", x);
   const bool whole = rows.whole && wholeRows(half, {rows.tensor, cos, sin, y});
   const Rope a{rows.tensor.const_data_ptr(),
@@ -251,7 +253,7 @@ at::Tensor crossEntropyBackward(const at::Tensor& gradIn, const at::Tensor& logi
   const Size size = sizeOf("crossEntropy", logits);
   require(grad.numel() == size.rows && labels.numel() == size.rows && lse.numel() == size.rows, "crossEntropy",
           "grad is " + describe(grad) + ", labels " + describe(labels) + " and logits " + describe(logits));
-  const at::Tensor out = fresh(logits);
+  at::Tensor out = fresh(logits);
   const CrossEntropyBackward a{logits.const_data_ptr(),
                                labels.const_data_ptr<std::int64_t>(),
                                lse.const_data_ptr<float>(),
