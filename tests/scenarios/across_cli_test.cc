@@ -42,7 +42,7 @@ void expectIn(const std::string& text, const std::string& part) {
 TEST_F(AcrossCliTest, ACorrectRunOfAnotherClassPassesAndSaysThatThisIsWeaker) {
   for (const std::vector<std::string>& options : {std::vector<std::string>{"--isa", "default"}, {"--threads", "2"}}) {
     const Json result = run("dual-drafter/compile-disabled", options);
-    EXPECT_EQ(result["verdict"], "PASSED") << result;
+    ASSERT_EQ(result["verdict"], "PASSED") << result;
     expectIn(result["golden"], "within the bound derived for another class");
     expectIn(result["golden"], "weaker than bit for bit");
   }
@@ -50,7 +50,7 @@ TEST_F(AcrossCliTest, ACorrectRunOfAnotherClassPassesAndSaysThatThisIsWeaker) {
 
 TEST_F(AcrossCliTest, ADefectOfAnotherClassIsBeyondTheBound) {
   const Json result = run("numerics/wrong-position", {"--isa", "default"});
-  EXPECT_EQ(result["verdict"], "FAILED") << result;
+  ASSERT_EQ(result["verdict"], "FAILED") << result;
   EXPECT_EQ(result["findings"][0]["id"], "numerics/beyond-bound") << result;
   EXPECT_EQ(result["findings"][0]["step"], 1) << "the step at which it was planted: " << result;
 }
