@@ -7,7 +7,7 @@
 #include "golden/across.h"
 #include "golden/drift.h"
 #include "harness/interrupt.h"
-#include "harness/suite.h"
+#include "harness/suite_folder.h"
 #include "scenarios/cli/command.h"
 #include "scenarios/cli/common.h"
 #include "scenarios/cli/drift_cells.h"
@@ -59,8 +59,7 @@ class DriftCommand : public Command {
     if (!old_.empty()) requireProgram("--old", old_);
     requireProgram("--new", new_);
     const DriftEnvironment before = readDriftEnvironment(oldEnvironment_), now = readDriftEnvironment(newEnvironment_);
-    plan_.out = std::filesystem::absolute(joinPath(out_, "drift-" + harness::utcNow())).string();
-    makeDirectories(plan_.out);
+    plan_.out = harness::makeSuiteFolder(out_, "-drift");
     const golden::DriftCells cells = runCells(before, now);
     if (harness::interrupted() != 0) return kExitInterrupted;
     const std::optional<golden::AcrossMeans> means = meansOf(cells);
