@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <future>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -348,10 +349,12 @@ TEST(StoreCollectiveTest, KeysOfFormerRoundsAreRemoved) {
 TEST(StoreCollectiveTest, ARunThatFailsHereEndsTheWaitForOthers) {
   ListeningSocket socket;
   Ends ends(2);
+  std::promise<void> ended;
   runThreads(ends, [&](int r) {
     RunMonitor monitor(kPatience);
     StoreCollective ranks(monitor, launchOf(r, 2, socket));
     if (r == 1) {
+      ended.get_future().wait();
       ranks.barrier("what rank 0 does not come to");
       return;
     }
@@ -360,6 +363,7 @@ TEST(StoreCollectiveTest, ARunThatFailsHereEndsTheWaitForOthers) {
       ranks.abort(0, "a role failed");
     });
     EXPECT_THROW(ranks.barrier("anything"), RunStopped);
+    ended.set_value();
     failing.join();
   });
   socket.release();
