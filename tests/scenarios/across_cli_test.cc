@@ -60,7 +60,7 @@ TEST_F(AcrossCliTest, GoldensOfTheGpuAreWithinTheBoundsOfTheCpus) {
     const std::string folder = kRoot + "/golden/data/" + name + "/numerics/";
     const Outcome outcome = runRedraft(
         folder_.path(), {"compare", folder + "sim-avx2-torch2.11.0-t1-k1-15a3ffb3.json",
-                         folder + "cuda-sm_90-torch2.11.0-k1-dea6152c.json", "--scenarios", kRoot + "/scenarios"});
+                         folder + "cuda-sm_90-torch2.11.0-k2-7da9dcf8.json", "--scenarios", kRoot + "/scenarios"});
     EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
     expectIn(outcome.out, "within the bound derived for another class");
   }
