@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "devices/artefact_store.h"
 
 namespace redraft::devices {
 namespace {
@@ -177,6 +178,10 @@ Cubin Nvrtc::compile(const GpuSource& source, int architecture) const {
   cubin.bytes.resize(size);
   checkResult(*api_, api_->nvrtcGetCUBIN(program.get(), reinterpret_cast<char*>(cubin.bytes.data())), "nvrtcGetCUBIN");
   return cubin;
+}
+
+std::vector<std::byte> Nvrtc::compiledFrom(ArtefactStore& store, const GpuSource& source, int architecture) const {
+  return store.getOrMake(keyOf(source, architecture), [&] { return compile(source, architecture).bytes; });
 }
 
 }  // namespace redraft::devices

@@ -9,6 +9,8 @@
 
 namespace redraft::devices {
 
+class ArtefactStore;
+
 /// What is compiled. `headers` are (name as included, text); nothing else can be included.
 struct GpuSource {
   std::string name, text;
@@ -36,6 +38,8 @@ class Nvrtc {
   Cubin compile(const GpuSource& source, int architecture) const;
   /// All that a cubin depends on: source, headers, options, architecture, version. For an ArtefactStore.
   std::string keyOf(const GpuSource& source, int architecture) const;
+  /// The cubin from `store`, compiled and put there where it has none. Throws as compile().
+  std::vector<std::byte> compiledFrom(ArtefactStore& store, const GpuSource& source, int architecture) const;
 
  private:
   Nvrtc();

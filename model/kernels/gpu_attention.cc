@@ -31,12 +31,9 @@ devices::GpuSource sourceOf(const std::string& name) {
 
 devices::KernelCache::Compiler gpuAttentionCompiler(int architecture, std::shared_ptr<devices::ArtefactStore> store) {
   return [architecture, store = std::move(store)](const std::string& name) {
-    const devices::GpuSource source = sourceOf(name);
-    const devices::Nvrtc& nvrtc = devices::Nvrtc::open();
     devices::Image image;
     image.name = name;
-    image.cubin =
-        store->getOrMake(nvrtc.keyOf(source, architecture), [&] { return nvrtc.compile(source, architecture).bytes; });
+    image.cubin = devices::Nvrtc::open().compiledFrom(*store, sourceOf(name), architecture);
     return image;
   };
 }

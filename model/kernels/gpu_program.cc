@@ -1,7 +1,6 @@
 #include "model/kernels/gpu_program.h"
 
 #include <c10/core/DeviceGuard.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <map>
 #include <memory>
@@ -15,6 +14,7 @@
 #include "devices/artefact_store.h"
 #include "devices/cuda_loader.h"
 #include "devices/nvrtc.h"
+#include "model/kernels/kernel_call.h"
 
 namespace redraft::model::gpu {
 namespace {
@@ -54,11 +54,9 @@ class Programs {
     if (found != libraries_.end()) return found->second;
     const bool bfloat16 = launch.element == at::kBFloat16;
     const devices::GpuSource source = fusedSource(launch.program, bfloat16);
-    const devices::Nvrtc& nvrtc = devices::Nvrtc::open();
     devices::Image image;
     image.name = std::string(nameOf(launch.program)) + (bfloat16 ? "/bf16" : "/f32");
-    image.cubin =
-        store_.getOrMake(nvrtc.keyOf(source, architecture), [&] { return nvrtc.compile(source, architecture).bytes; });
+    image.cubin = devices::Nvrtc::open().compiledFrom(store_, source, architecture);
     devices::Library made;
     devices::check(driver_->loadLibrary(image, &made), "loadLibrary", device, image.name);
     libraries_.emplace(key, made);
@@ -77,15 +75,6 @@ Programs& programs() {
   return all;
 }
 
-/// To the CUDA runtime device 0 is current on a thread that has no context yet: kernel_call.cc.
-void bindContext(devices::Driver& driver, int device) {
-  devices::Context context;
-  devices::check(driver.current(&context), "current", device);
-  if (context) return;
-  devices::check(driver.primaryContext(device, &context), "primaryContext", device);
-  devices::check(driver.setCurrent(context), "setCurrent", device);
-}
-
 }  // namespace
 
 void launchFused(at::Device device, const FusedLaunch& launch) {
@@ -96,12 +85,9 @@ void launchFused(at::Device device, const FusedLaunch& launch) {
   Programs& all = programs();
   devices::Driver& driver = all.driver();
   const int index = device.index();
-  bindContext(driver, index);
+  currentContext(driver, device, launch.entry);
   const devices::Function function = all.function(index, launch);
-  const c10::impl::VirtualGuardImpl streams(at::kCUDA);
-  devices::Stream stream;
-  devices::check(driver.adoptStream(streams.getStreamNativeHandle(streams.getStream(device)), &stream), "adoptStream",
-                 index, launch.entry);
+  const devices::Stream stream = currentStream(driver, device, launch.entry);
   devices::LaunchArguments arguments;
   arguments.params = {const_cast<void*>(launch.argument)};
   devices::check(driver.launch(function, launch.shape, stream, arguments), "launch", index, launch.entry);

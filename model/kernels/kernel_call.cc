@@ -31,6 +31,12 @@ devices::KernelCache& cacheFor(const at::Tensor& on, const char* onName, const s
   return *gCache;
 }
 
+bool isEmpty(const devices::LaunchShape& shape) {
+  return shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0;
+}
+
+}  // namespace
+
 devices::Stream currentStream(devices::Driver& driver, at::Device device, const std::string& artefact) {
   const c10::impl::VirtualGuardImpl guard(device.type());
   devices::Stream stream;
@@ -39,8 +45,6 @@ devices::Stream currentStream(devices::Driver& driver, at::Device device, const 
   return stream;
 }
 
-/// Of the thread, on which `device` is current already. To the CUDA runtime device 0 is current on a thread that has no
-/// context yet (autograd's are such), so that c10's guard binds none: this does, as the runtime's first call would.
 devices::Context currentContext(devices::Driver& driver, at::Device device, const std::string& artefact) {
   devices::Context context;
   devices::check(driver.current(&context), "current", device.index(), artefact);
@@ -49,12 +53,6 @@ devices::Context currentContext(devices::Driver& driver, at::Device device, cons
   devices::check(driver.setCurrent(context), "setCurrent", device.index(), artefact);
   return context;
 }
-
-bool isEmpty(const devices::LaunchShape& shape) {
-  return shape.grid[0] == 0 || shape.grid[1] == 0 || shape.grid[2] == 0;
-}
-
-}  // namespace
 
 void setKernelCache(devices::KernelCache* cache) {
   const bool cuda = cache != nullptr && std::string_view(cache->driver().backend()) == "cuda";

@@ -41,6 +41,13 @@ class KernelCall {
   devices::LaunchArguments arguments_;
 };
 
+/// LibTorch's current stream of `device`. A refusal is a DeviceError that names `artefact`, here and below.
+devices::Stream currentStream(devices::Driver& driver, at::Device device, const std::string& artefact);
+
+/// Of the thread, on which `device` is current already. To the CUDA runtime device 0 is current on a thread that has no
+/// context yet (autograd's are such), so that c10's guard binds none: this does, as the runtime's first call would.
+devices::Context currentContext(devices::Driver& driver, at::Device device, const std::string& artefact);
+
 /// Whether kernels on `device` are the GPU's programs (model/kernels/cuda), and not the CPU's run by the simulator.
 bool runsGpuPrograms(at::Device device);
 

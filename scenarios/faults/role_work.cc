@@ -39,12 +39,9 @@ devices::Image delayImage(devices::Driver& driver, at::Device device) {
     image.hostKernels = {{kDelayKernel, &delayOnHost}};
     return image;
   }
-  const devices::GpuSource source = delaySource();
   const int architecture = devices::cudaArchitecture(driver, device.index());
-  const devices::Nvrtc& nvrtc = devices::Nvrtc::open();
   devices::ArtefactStore store(devices::ArtefactStore::defaultFolder());
-  image.cubin =
-      store.getOrMake(nvrtc.keyOf(source, architecture), [&] { return nvrtc.compile(source, architecture).bytes; });
+  image.cubin = devices::Nvrtc::open().compiledFrom(store, delaySource(), architecture);
   return image;
 }
 

@@ -56,13 +56,10 @@ void TensorDigests::prepare(int device, int architecture) {
   const c10::DeviceGuard guard({at::kCUDA, static_cast<c10::DeviceIndex>(device)});
   auto gpu = std::make_unique<Gpu>();
   gpu->table = at::zeros({kTableEntries}, at::TensorOptions(guard.current_device()).dtype(at::kLong));
-  const devices::GpuSource source = model::gpu::tensorDigestSource();
-  const devices::Nvrtc& nvrtc = devices::Nvrtc::open();
   devices::ArtefactStore store(devices::ArtefactStore::defaultFolder());
   devices::Image image;
   image.name = kDigestKernel;
-  image.cubin =
-      store.getOrMake(nvrtc.keyOf(source, architecture), [&] { return nvrtc.compile(source, architecture).bytes; });
+  image.cubin = devices::Nvrtc::open().compiledFrom(store, model::gpu::tensorDigestSource(), architecture);
   devices::Library library;
   devices::check(driver_->loadLibrary(image, &library), "loadLibrary", device, image.name);
   devices::check(driver_->libraryFunction(library, image.name, &gpu->kernel), "libraryFunction", device, image.name);
