@@ -119,12 +119,12 @@ reports::SuiteResult runSuite(const std::vector<CasePlan>& plans, const SuiteOpt
   makeDirectories(options.out);
   const FileLock lock(joinPath(options.out, ".lock"), 0);
   const std::string folder = makeSuiteFolder(options.out, "");
+  pointLatest(folder);  // before anything can fail: an earlier suite that passed is not this one
   if (options.keep) keepSuite(folder);
   const Clock::time_point start = Clock::now();
   reports::SuiteResult planned = plannedSuite(plans, folder);
   planned.knownFile = options.knownFile;
   SuiteRecord record(std::move(planned), options.files, options.known);
-  pointLatest(folder);
   for (const std::string& gone : pruneSuites(options.out, options.prune))
     log(LogLevel::kInfo, "removed the old suite " + gone + " (--keep spares one)");
   {

@@ -180,8 +180,10 @@ TEST(SuiteTest, OnAFullDiskNoCasePassesAndTheEnvironmentIsToBlame) {
   // Each limit is below the size of report.json, which names both cases.
   for (const rlim_t bytes : {rlim_t{1}, rlim_t{200}, rlim_t{1000}}) {
     const TemporaryFolder folder;
+    const std::string before = runSuite({fakePlan(kGood)}, optionsFor(folder)).folder;
     const int code = runOnFullDisk(optionsFor(folder), bytes);
     EXPECT_TRUE(code == 3 || code == 4) << "limit " << bytes << ": " << code;
+    EXPECT_FALSE(std::filesystem::equivalent(folder.path() + "/runs/latest", before)) << "passes for this one";
     const std::string report = folder.path() + "/runs/latest/report.json";
     if (!fileExists(report)) continue;
     for (const reports::CaseResult& each : reports::loadReport(report).cases)
