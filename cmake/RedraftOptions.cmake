@@ -9,6 +9,8 @@ add_library(redraft_options INTERFACE)
 # -ffp-contract=off: g++ and clang contract a*b+c to FMA by default, and not in the same places.
 target_compile_options(redraft_options INTERFACE -ffp-contract=off -fno-math-errno -Wall -Wextra -Wno-unused-parameter)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # A file takes a tenth less time when g++ does not look for garbage before it has a gigabyte.
+  target_compile_options(redraft_options INTERFACE "SHELL:--param ggc-min-heapsize=1000000")
   # False alarms of g++ 12 and 13 in code inlined from libstdc++ (std::string's operator+) and from LibTorch's headers: shown,
   # but no error where warnings are.
   target_compile_options(redraft_options INTERFACE -Wno-error=array-bounds -Wno-error=maybe-uninitialized

@@ -1,43 +1,61 @@
 # redraft_library(NAME SOURCES … DEPS … [LIBTORCH|JSON] [COLD])   a static library of one layer
 # redraft_program(NAME SOURCES … DEPS … [LIBTORCH|JSON] [COLD])   a program
-# redraft_test(NAME SOURCES … DEPS … [LIBTORCH|JSON])             a GoogleTest program, run by ctest
+# redraft_test(NAME SOURCES … DEPS … [LIBTORCH|JSON] [COMPUTES])  a GoogleTest program, run by ctest
 # redraft_bench(NAME SOURCES … DEPS … [LIBTORCH|JSON])            a Google Benchmark program, built by target `benchmarks`
 #
-# LIBTORCH targets share one precompiled ATen/ATen.h, with what custom operators need: 3 s a file instead of 36. JSON
-# targets, without LibTorch, share one precompiled nlohmann/json.hpp: 2 s a file instead of 6.
-# COLD is code whose own speed nobody waits for (commands, reports, verdicts, tests): -O1, a quarter less to compile.
-file(WRITE ${CMAKE_BINARY_DIR}/json_pch.cc "")
-if(REDRAFT_LIBTORCH)
-  file(WRITE ${CMAKE_BINARY_DIR}/aten_pch.cc "")
-  add_library(redraft_aten_pch OBJECT ${CMAKE_BINARY_DIR}/aten_pch.cc)
-  target_link_libraries(redraft_aten_pch PUBLIC redraft_options redraft::torch)
-  target_precompile_headers(redraft_aten_pch PRIVATE <ATen/ATen.h> <torch/library.h>
-                                                     <torch/csrc/autograd/custom_function.h>)
-  # The wheel's headers carry fmt 12; ours is the system's. No file that has LibTorch includes fmt.
-endif()
+# LIBTORCH targets share one precompiled ATen/ATen.h: 2 s a file instead of 31. JSON targets, without LibTorch, share one
+# precompiled nlohmann/json.hpp: 1 s a file instead of 6.
+# COLD is code whose own speed nobody waits for (commands, reports, verdicts): -O1, a quarter less to compile. Tests are
+# not optimised at all, a third less than COLD, but for those that COMPUTE much themselves, which are COLD.
+set(REDRAFT_ATEN_HEADERS <ATen/ATen.h>)
+set(REDRAFT_JSON_HEADERS <nlohmann/json.hpp> <filesystem> <map> <optional> <string> <vector>)
 
-add_library(redraft_json_pch OBJECT ${CMAKE_BINARY_DIR}/json_pch.cc)
-target_link_libraries(redraft_json_pch PUBLIC redraft_options nlohmann_json::nlohmann_json Threads::Threads)
-target_precompile_headers(redraft_json_pch PRIVATE <nlohmann/json.hpp> <filesystem> <map> <optional> <string> <vector>)
+# The library that owns the precompiled headers of a kind (aten, json) at an optimisation level ("" for all targets'
+# own): g++ takes none of another level.
+function(redraft_precompiled kind level out)
+  set(owner redraft_${kind}_pch${level})
+  set(${out} ${owner} PARENT_SCOPE)
+  if(TARGET ${owner})
+    return()
+  endif()
+  set(source ${CMAKE_BINARY_DIR}/${owner}.cc)
+  file(WRITE ${source} "")
+  add_library(${owner} OBJECT ${source})
+  target_compile_options(${owner} PRIVATE ${level})
+  if(kind STREQUAL "aten")
+    # The wheel's headers carry fmt 12; ours is the system's. No file that has LibTorch includes fmt.
+    target_link_libraries(${owner} PUBLIC redraft_options redraft::torch)
+    target_precompile_headers(${owner} PRIVATE ${REDRAFT_ATEN_HEADERS})
+  else()
+    target_link_libraries(${owner} PUBLIC redraft_options nlohmann_json::nlohmann_json Threads::Threads)
+    target_precompile_headers(${owner} PRIVATE ${REDRAFT_JSON_HEADERS})
+  endif()
+endfunction()
 
 function(redraft_target_setup name)
-  cmake_parse_arguments(arg "LIBTORCH;JSON;COLD" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(arg "LIBTORCH;JSON;COLD;PLAIN" "" "SOURCES;DEPS" ${ARGN})
   target_link_libraries(${name} PUBLIC redraft_options ${arg_DEPS})
-  if(arg_COLD AND REDRAFT_OPTIMISATION STREQUAL "-O2")
+  set(level "")
+  if(arg_PLAIN)
+    set(level -O0)
+    target_compile_options(${name} PRIVATE -O0)
+  elseif(arg_COLD AND REDRAFT_OPTIMISATION STREQUAL "-O2")
     target_compile_options(${name} PRIVATE -O1)
   endif()
   if(arg_LIBTORCH)
     target_link_libraries(${name} PUBLIC redraft::torch)
-    target_precompile_headers(${name} REUSE_FROM redraft_aten_pch)
+    redraft_precompiled(aten "${level}" owner)
+    target_precompile_headers(${name} REUSE_FROM ${owner})
   elseif(arg_JSON)
-    target_precompile_headers(${name} REUSE_FROM redraft_json_pch)
+    redraft_precompiled(json "${level}" owner)
+    target_precompile_headers(${name} REUSE_FROM ${owner})
   endif()
 endfunction()
 
 # Several files at a time: most of what a file costs are nlohmann/json, ATen and GoogleTest, which each unit of files pays
 # for once. Up to so many that an edit of one file is still built within a minute.
 function(redraft_unity name)
-  cmake_parse_arguments(arg "LIBTORCH;JSON;COLD" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(arg "LIBTORCH" "" "" ${ARGN})
   set(files 10)
   if(arg_LIBTORCH)
     set(files 8)
@@ -57,7 +75,7 @@ function(redraft_library name)
 endfunction()
 
 function(redraft_program name)
-  cmake_parse_arguments(arg "LIBTORCH;JSON;COLD" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(arg "LIBTORCH;JSON;COLD;PLAIN" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   redraft_target_setup(${name} ${ARGN})
 endfunction()
@@ -66,8 +84,13 @@ function(redraft_test name)
   if(NOT REDRAFT_TESTS)
     return()
   endif()
-  redraft_program(${name} ${ARGN} COLD)
-  cmake_parse_arguments(arg "LIBTORCH;JSON" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(arg "LIBTORCH;JSON;COMPUTES" "" "SOURCES;DEPS" ${ARGN})
+  list(REMOVE_ITEM ARGN COMPUTES)
+  if(arg_COMPUTES)
+    redraft_program(${name} ${ARGN} COLD)
+  else()
+    redraft_program(${name} ${ARGN} PLAIN)
+  endif()
   redraft_unity(${name} ${ARGN})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(${name} PRIVATE ${CMAKE_BINARY_DIR}/generated)

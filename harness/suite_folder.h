@@ -1,6 +1,7 @@
 #pragma once
 // Where suites leave their runs: OUT/<stamp>/ holds suite.jsonl, the reports and one run folder a case; OUT/latest
-// points to the one that was started last, whatever became of it. Old ones go when there are too many or they are too large.
+// points to the one that was started last, whatever became of it. Old ones go when there are too many or they are too
+// large.
 
 #include <cstdint>
 #include <string>
