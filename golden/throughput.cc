@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "base/error.h"
 #include "base/formatted.h"
@@ -38,12 +37,16 @@ std::string throttleOf(const char* side, const Block& block, double floor) {
   return formatted("%s throttled: %.0f MHz, below the %.0f MHz that the others keep", side, *block.clockMhz, floor);
 }
 
-using Quantity = std::function<double(const Block&)>;
+double meanRatio(const BlockPair& pair) {
+  return pair.turns ? pair.turns->mean : pair.b.meanSeconds / pair.a.meanSeconds;
+}
 
-std::optional<RatioInterval> intervalOf(const std::vector<const BlockPair*>& pairs, const Quantity& quantity,
-                                        double error) {
+double cyclesRatio(const BlockPair& pair) { return timeRatio(pair) * *pair.b.clockMhz / *pair.a.clockMhz; }
+
+std::optional<RatioInterval> intervalOf(const std::vector<const BlockPair*>& pairs,
+                                        double (*ratio)(const BlockPair& pair), double error) {
   std::vector<double> logs;
-  for (const BlockPair* pair : pairs) logs.push_back(std::log(quantity(pair->b) / quantity(pair->a)));
+  for (const BlockPair* pair : pairs) logs.push_back(std::log(ratio(*pair)));
   if (logs.empty()) return std::nullopt;
   const CentreInterval centre = centreOf(logs, error);
   return RatioInterval{std::exp(centre.centre), std::exp(centre.low), std::exp(centre.high)};
@@ -132,6 +135,20 @@ ThroughputVerdict verdictOf(const RatioInterval& interval, double margin) {
   return ThroughputVerdict::kAmbiguous;
 }
 
+double timeRatio(const BlockPair& pair) { return pair.turns ? pair.turns->seconds : pair.b.seconds / pair.a.seconds; }
+
+double turnRatio(const std::vector<double>& a, const std::vector<double>& b, bool aFirst) {
+  REDRAFT_CHECK(!a.empty() && a.size() == b.size(), "turns of both");
+  const std::vector<double>&first = aFirst ? a : b, &second = aFirst ? b : a;
+  std::vector<double> logs;
+  for (std::size_t i = 0; i < second.size(); ++i) {
+    logs.push_back(std::log(second[i] / first[i]));
+    if (i + 1 < first.size()) logs.push_back(std::log(second[i] / first[i + 1]));
+  }
+  const double log = medianOf(logs);
+  return std::exp(aFirst ? log : -log);
+}
+
 PairedAnswer answerOf(const std::vector<BlockPair>& pairs, double margin, double error) {
   PairedAnswer answer;
   answer.excluded = throttledPairs(pairs);
@@ -139,13 +156,9 @@ PairedAnswer answerOf(const std::vector<BlockPair>& pairs, double margin, double
   for (std::size_t i = 0; i < pairs.size(); ++i)
     if (answer.excluded[i].empty()) kept.push_back(&pairs[i]);
   answer.pairs = static_cast<int>(kept.size());
-  answer.time = intervalOf(
-      kept, [](const Block& block) { return block.seconds; }, error);
-  answer.mean = intervalOf(
-      kept, [](const Block& block) { return block.meanSeconds; }, error);
-  if (clocksKnown(kept))
-    answer.cycles = intervalOf(
-        kept, [](const Block& block) { return block.seconds * *block.clockMhz; }, error);
+  answer.time = intervalOf(kept, timeRatio, error);
+  answer.mean = intervalOf(kept, meanRatio, error);
+  if (clocksKnown(kept)) answer.cycles = intervalOf(kept, cyclesRatio, error);
   answer.reason = exclusionProblem(answer.excluded);
   if (!answer.time || !answer.reason.empty()) return answer;
   answer.verdict = verdictOf(*answer.time, margin);

@@ -1,9 +1,10 @@
 #pragma once
 // Which of two is faster, from blocks that were run in turns: pure functions. docs/throughput.md derives them.
 //
-// A block is one run; its time is the median of its steps. A pair is a block of A and one of B side by side, in an
-// order that a fair coin chose. Of two identical builds the logarithm of a pair's ratio is then as likely positive as
-// negative, whatever the machine did meanwhile: that, and no distribution of times, is what the error rests on.
+// A block is one run; its time is the median of its steps. A pair is a block of A and one of B side by side, or by
+// turns of a few steps, in an order that a fair coin chose. Of two identical builds the logarithm of a pair's ratio is
+// then as likely positive as negative, whatever the machine did meanwhile: that, and no distribution of times, is what
+// the error rests on.
 
 #include <optional>
 #include <string>
@@ -31,9 +32,23 @@ struct Block {
   std::string slowdown;            // why the GPU says that it slowed its clock: "thermal"; "": it does not
 };
 
+/// Time of B over time of A in a pair whose blocks ran at once, by turns: from turns side by side alone.
+struct TurnRatio {
+  double seconds = 1, mean = 1;  // of the turns' medians, and of their means
+};
+
 struct BlockPair {
   Block a, b;
+  std::optional<TurnRatio> turns = std::nullopt;  // nullopt: they ran one after the other
 };
+
+/// Time of B over time of A.
+double timeRatio(const BlockPair& pair);
+
+/// The median of the ratios of neighbouring turns: of each of B's and the ones of A before and after it. `a[i]` and
+/// `b[i]` are the times of the i-th turns; A's came first, or B's. What the machine did to both of two neighbours is
+/// not in it, and A and B with their names exchanged give its reciprocal. At least one turn each, of equal number.
+double turnRatio(const std::vector<double>& a, const std::vector<double>& b, bool aFirst);
 
 /// Why a pair is left out; "": it is not. A block is throttled where its GPU says so, or its clock is below the median
 /// of all blocks by more than 2 % and by more than five times their spread (the median deviation from it, scaled to a

@@ -181,6 +181,7 @@ class Supervision {
     for (const auto& [name, value] : launchVariables(rank, plan_.processes, meeting != nullptr ? meeting->port() : 0))
       command.environment[name] = value;
     command.foreground = !options_.wrapper.empty();
+    if (meeting == nullptr) command.keepFd = options_.keepFd;
     if (rank == 0 && meeting != nullptr) {
       command.keepFd = meeting->fd();
       command.environment[kStoreSocketVariable] = std::to_string(meeting->fd());
@@ -219,6 +220,7 @@ class Supervision {
     if (!options_.wrapper.empty()) return;  // under a debugger time stands still
     if (secondsSince(start_) > plan_.seconds) return stop(Stop::kTimeLimit);
     if (peersEnd_) return endPeers();
+    if (options_.held && options_.held()) lastMark_ = Clock::now();
     if (secondsSince(lastMark_) > plan_.hangSeconds) return stop(Stop::kNoProgress);
   }
 

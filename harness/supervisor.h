@@ -30,6 +30,8 @@ struct SupervisorOptions {
   std::string runner;                     // path of redraft-runner
   std::vector<std::string> wrapper = {};  // put before it: a debugger's command line
   std::vector<std::string> options = {};  // of `redraft-runner run`, behind the folder
+  int keepFd = -1;                        // a descriptor that the only child takes over, under the same number
+  std::function<bool()> held = {};        // true while it is made to wait: that it shows no progress is no hang
   std::chrono::milliseconds look{25};     // how often the event log is looked at
   std::chrono::milliseconds grace{2000};  // from one signal to the next, harsher one
   ProgressCallback onProgress;            // on the calling thread, at most every 200 ms

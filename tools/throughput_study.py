@@ -107,7 +107,8 @@ def blocks(args):
             example = report
             warmup = report["options"]["warmup"]
             for pair in report["pairs"]:
-                pairs.append([round(1e3 * median(pair[side]["seconds"][warmup:]), 5) for side in "ab"])
+                a = 1e3 * median(pair["a"]["seconds"][warmup:])
+                pairs.append([round(a, 5), round(a * pair["ratio"], 5)])
         if pairs:
             sets.append({"name": "A/A" if percent == 0 else "A/B", "planted_percent": percent, "pairs": pairs})
     lines = ",\n".join('    {"name": "%s", "planted_percent": %d, "pairs": [\n%s\n    ]}' % (

@@ -18,7 +18,7 @@
 #include "base/version.h"
 #include "golden/quantile.h"
 #include "golden/run_files.h"
-#include "harness/bench/block_run.h"
+#include "harness/bench/turn_pair.h"
 #include "harness/bisect/command.h"
 #include "harness/interrupt.h"
 #include "harness/suite.h"
@@ -58,14 +58,28 @@ std::optional<BenchRatio> ratioOf(const std::optional<golden::RatioInterval>& in
   return BenchRatio{interval->ratio, interval->low, interval->high};
 }
 
-golden::Block blockOf(const BenchBlock& block, int warmup, bool perToken) {
+double meanOf(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+/// Of the steps that count, turn by turn; all in one where there are no turns.
+std::vector<std::vector<double>> countedSeconds(const BenchBlock& block, const BenchOptions& options, bool perToken) {
+  if (options.turn > 0) return secondsByTurn(block, options.warmup, options.turn, perToken);
+  std::vector<double> seconds;
+  for (std::size_t i = static_cast<std::size_t>(options.warmup); i < block.seconds.size(); ++i)
+    seconds.push_back(perToken ? block.seconds[i] / std::max(1.0, block.tokens[i]) : block.seconds[i]);
+  return {seconds};
+}
+
+golden::Block measureOf(const BenchBlock& block, const std::vector<std::vector<double>>& turns) {
   golden::Block out;
   std::vector<double> seconds;
-  for (std::size_t i = static_cast<std::size_t>(warmup); i < block.seconds.size(); ++i)
-    seconds.push_back(perToken ? block.seconds[i] / std::max(1.0, block.tokens[i]) : block.seconds[i]);
+  for (const std::vector<double>& turn : turns) seconds.insert(seconds.end(), turn.begin(), turn.end());
   REDRAFT_CHECK(!seconds.empty(), "a block of warm-up alone");
   out.seconds = golden::medianOf(seconds);
-  for (const double each : seconds) out.meanSeconds += each / static_cast<double>(seconds.size());
+  out.meanSeconds = meanOf(seconds);
   out.clockMhz = block.clockMhz;
   out.slowdown = join(block.throttle, ", ");
   return out;
@@ -121,16 +135,35 @@ class Bench {
   bool runPair(const std::string& name, BenchPair& pair) {
     const bool aFirst = CounterRng(input_.options.seed, "bench order", counter_++).below(2) == 0;
     pair.order = aFirst ? "AB" : "BA";
+    if (input_.options.turn > 0) return runAtOnce(name, pair, aFirst);
     return aFirst ? runSide(name, pair, true) && runSide(name, pair, false)
                   : runSide(name, pair, false) && runSide(name, pair, true);
   }
 
-  bool runSide(const std::string& name, BenchPair& pair, bool isA) {
-    BenchSide& side = isA ? report_.a : report_.b;
-    const std::string folder = joinPath(report_.folder, name + (isA ? "-a" : "-b"));
+  std::string folderOf(const std::string& name, bool isA) const {
+    return joinPath(report_.folder, name + (isA ? "-a" : "-b"));
+  }
+  BlockOptions blockOptions(const BenchSide& side) const {
+    return {side.runner, input_.options.warmup, input_.capture};
+  }
+
+  bool runAtOnce(const std::string& name, BenchPair& pair, bool aFirst) {
     const double start = elapsed();
-    BlockRun run = runBlock(isA ? input_.planA : input_.planB, folder,
-                            {side.runner, input_.options.warmup, input_.capture}, clocks_);
+    PairRun runs = runInTurns({input_.planA, folderOf(name, true), blockOptions(report_.a)},
+                              {input_.planB, folderOf(name, false), blockOptions(report_.b)},
+                              {input_.options.warmup, input_.options.turn, aFirst}, clocks_);
+    return keep(name, pair, true, start, std::move(runs.a)) && keep(name, pair, false, start, std::move(runs.b));
+  }
+
+  bool runSide(const std::string& name, BenchPair& pair, bool isA) {
+    const double start = elapsed();
+    return keep(name, pair, isA, start,
+                runBlock(isA ? input_.planA : input_.planB, folderOf(name, isA),
+                         blockOptions(isA ? report_.a : report_.b), clocks_));
+  }
+
+  bool keep(const std::string& name, BenchPair& pair, bool isA, double start, BlockRun run) {
+    BenchSide& side = isA ? report_.a : report_.b;
     if (!run.problem.empty()) {
       fail(std::string(isA ? "A" : "B") + ": " + run.problem);
       return false;
@@ -141,7 +174,7 @@ class Bench {
     side.numbers = numbers.size() == 1 ? *numbers.begin() : "";
     report_.performanceClass = run.performanceClass;
     (isA ? pair.a : pair.b) = std::move(run.block);
-    if (!input_.options.keep) fs::remove_all(folder);
+    if (!input_.options.keep) fs::remove_all(folderOf(name, isA));
     return true;
   }
 
@@ -184,6 +217,7 @@ class Bench {
       if (count < look->pairs && !late) {
         BenchPair pair;
         if (!runPair("pair-" + std::to_string(count + 1), pair)) return;
+        pair.ratio = golden::timeRatio(blockPairOf(pair, input_.options, perToken_));
         report_.pairs.push_back(std::move(pair));
         save();
         continue;
@@ -200,7 +234,7 @@ class Bench {
   /// True when it decides.
   bool lookNow(double error) {
     std::vector<golden::BlockPair> pairs;
-    for (const BenchPair& pair : report_.pairs) pairs.push_back(blockPairOf(pair, input_.options.warmup, perToken_));
+    for (const BenchPair& pair : report_.pairs) pairs.push_back(blockPairOf(pair, input_.options, perToken_));
     const golden::PairedAnswer answer = golden::answerOf(pairs, input_.options.margin, error);
     for (std::size_t i = 0; i < pairs.size(); ++i) report_.pairs[i].excluded = answer.excluded[i];
     report_.looks.push_back({static_cast<int>(pairs.size()), answer.pairs, error, answer.verdict, answer.reason,
@@ -226,8 +260,21 @@ bool isProgram(const fs::path& path) { return fs::is_regular_file(path) && ::acc
 
 }  // namespace
 
-golden::BlockPair blockPairOf(const BenchPair& pair, int warmup, bool perToken) {
-  return {blockOf(pair.a, warmup, perToken), blockOf(pair.b, warmup, perToken)};
+golden::BlockPair blockPairOf(const BenchPair& pair, const BenchOptions& options, bool perToken) {
+  const auto a = countedSeconds(pair.a, options, perToken), b = countedSeconds(pair.b, options, perToken);
+  golden::BlockPair blocks{measureOf(pair.a, a), measureOf(pair.b, b)};
+  if (options.turn == 0) return blocks;
+  const auto ratio = [&](double (*quantity)(const std::vector<double>&)) {
+    std::vector<double> ofA, ofB;
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+      ofA.push_back(quantity(a[i]));
+      ofB.push_back(quantity(b[i]));
+    }
+    return golden::turnRatio(ofA, ofB, pair.order == "AB");
+  };
+  blocks.turns = golden::TurnRatio{ratio([](const std::vector<double>& turn) { return golden::quantileOf(turn, 0.5); }),
+                                   ratio(meanOf)};
+  return blocks;
 }
 
 std::string runnerOfBuild(const std::string& path) {

@@ -17,13 +17,14 @@ struct BenchInput {
 };
 
 /// Each block is a run of its own in a child: what a process draws once (addresses, which core, which clock) varies
-/// from block to block, as it does between the runs of a user. The record, OUT/<stamp>-bench/bench.json, is written
+/// from block to block, as it does between the runs of a user. With turns, the two of a pair run at once (turn_pair.h;
+/// plans of one process). The record, OUT/<stamp>-bench/bench.json, is written
 /// after every pair; a run that fails ends the bench, and its folder stays. Throws Error(kEnvironment) when the lock of
 /// `out` is held, no child can be started, or the disk refuses.
 BenchReport bench(const BenchInput& input);
 
-/// The block as the statistics take it: its steps after the warm-up.
-golden::BlockPair blockPairOf(const BenchPair& pair, int warmup, bool perToken);
+/// The pair as the statistics take it: its steps after the warm-up.
+golden::BlockPair blockPairOf(const BenchPair& pair, const BenchOptions& options, bool perToken);
 
 /// The HTML page of a record, finished or not. Pure.
 std::string benchPage(const BenchReport& report);

@@ -31,7 +31,7 @@ struct PairView {
 };
 
 PairView viewOf(const BenchPair& pair, const BenchReport& report) {
-  const golden::BlockPair blocks = blockPairOf(pair, report.options.warmup, report.measure == "seconds a token");
+  const golden::BlockPair blocks = blockPairOf(pair, report.options, report.measure == "seconds a token");
   return {pair.order,
           pair.excluded,
           reports::rounded(std::min(pair.a.startSeconds, pair.b.startSeconds), kTimeDigits),

@@ -85,12 +85,14 @@ struct BenchBlock {
 struct BenchPair {
   std::string order;  // "AB" or "BA"
   BenchBlock a, b;
+  double ratio = 0;      // time of B over time of A, as it counts
   std::string excluded;  // why it does not count; "": it does
   template <class Visitor>
   void fields(Visitor& visit) {
     visit("order", order);
     visit("a", a);
     visit("b", b);
+    visit.unless("ratio", ratio, 0.0);
     visit.unless("excluded", excluded, "");
   }
 };
@@ -131,6 +133,7 @@ struct BenchOptions {
   double budgetMinutes = 10;  // for all of it
   int pairs = 0;              // so many, whatever the budget; 0: as many as fit
   int warmup = 0;             // steps at the head of each block that do not count; 0: a quarter of them
+  int turn = 0;               // both blocks of a pair run at once, by turns of so many steps; 0: one after the other
   std::uint64_t seed = 0;     // of the order within pairs
   bool keep = false;          // run folders
   template <class Visitor>
@@ -140,6 +143,7 @@ struct BenchOptions {
     visit("budget_minutes", budgetMinutes);
     visit("pairs", pairs);
     visit("warmup", warmup);
+    visit.unless("turn", turn, 0);
     visit("seed", seed);
     visit("keep", keep);
   }

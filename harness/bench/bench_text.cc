@@ -18,9 +18,10 @@ std::string headline(const BenchReport& report) {
   if (report.looks.empty() || !report.looks.back().time) return text + ": " + report.reason + "\n";
   const BenchLook& last = report.looks.back();
   const BenchRatio& time = *last.time;
-  text += formatted(": B takes %s times as long as A (%+.2f %%; %s, %g %% confidence, %d pairs of runs)",
+  const std::string turns = report.options.turn > 0 ? formatted(" by turns of %d steps", report.options.turn) : "";
+  text += formatted(": B takes %s times as long as A (%+.2f %%; %s, %g %% confidence, %d pairs of runs%s)",
                     ratioText(time).c_str(), 100 * (time.ratio - 1), report.measure.c_str(),
-                    100 * report.options.confidence, last.counted);
+                    100 * report.options.confidence, last.counted, turns.c_str());
   return text + (report.reason.empty() ? "" : "\n  " + report.reason) + "\n";
 }
 
@@ -31,7 +32,7 @@ std::string sideText(const char* letter, const BenchSide& side, const BenchRepor
   if (report.pairs.empty()) return text + "\n";
   double seconds = 0;
   for (const BenchPair& pair : report.pairs) {
-    const golden::BlockPair blocks = blockPairOf(pair, report.options.warmup, report.measure == "seconds a token");
+    const golden::BlockPair blocks = blockPairOf(pair, report.options, report.measure == "seconds a token");
     seconds += std::log((letter[0] == 'A' ? blocks.a : blocks.b).seconds) / static_cast<double>(report.pairs.size());
   }
   return text + formatted(": %.4g ms\n", 1e3 * std::exp(seconds));

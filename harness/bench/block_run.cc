@@ -17,12 +17,17 @@ namespace {
 /// The event log is read seldom: reading takes a core from what is measured.
 constexpr std::chrono::milliseconds kLook{200};
 
-Observation superviseBlock(const CasePlan& plan, const std::string& folder, const BlockOptions& options,
-                           ClockSampler& clocks) {
+SupervisorOptions supervisorOptions(const BlockOptions& options) {
   SupervisorOptions supervisor;
   supervisor.runner = options.runner;
   supervisor.look = kLook;
   if (!options.capture) supervisor.options = {"--no-capture"};
+  return supervisor;
+}
+
+Observation superviseBlock(const CasePlan& plan, const std::string& folder, const BlockOptions& options,
+                           ClockSampler& clocks) {
+  SupervisorOptions supervisor = supervisorOptions(options);
   supervisor.onProgress = [&](const RunProgress& progress) {
     clocks.sample(progress.step >= options.warmup && progress.step < plan.steps);
   };
@@ -40,7 +45,9 @@ bool allCompleted(const Observation& seen) {
 
 std::string failureOf(const Observation& seen, const std::string& folder) {
   const std::vector<std::string> tail = logTail(folder, 1);
-  return "the run did not complete: " + seen.end.text() + (tail.empty() ? "" : ", " + tail.back()) + "; see " + folder;
+  std::string why = seen.end.text() + (tail.empty() ? "" : ", " + tail.back());
+  if (!tail.empty() && tail.back().find("--turns") != std::string::npos) why += " (an older build: --apart)";
+  return "the run did not complete: " + why + "; see " + folder;
 }
 
 std::string numbersOf(const golden::Record& record) {
@@ -74,9 +81,26 @@ void readBlock(const std::string& folder, const CasePlan& plan, BlockRun& run) {
 }  // namespace
 
 BlockRun runBlock(const CasePlan& plan, const std::string& folder, const BlockOptions& options, ClockSampler& clocks) {
-  BlockRun run;
   prepareRunFolder(folder, plan, thisEnvironment(plan.pinning));
   const Observation seen = superviseBlock(plan, folder, options, clocks);
+  return blockOf(plan, folder, seen, clocks.take());
+}
+
+Observation superviseInTurns(const CasePlan& plan, const std::string& folder, const BlockOptions& options,
+                             const BlockTurns& turns) {
+  CasePlan patient = plan;
+  patient.seconds *= 2;  // half of the time is the other's
+  prepareRunFolder(folder, plan, thisEnvironment(plan.pinning));
+  SupervisorOptions supervisor = supervisorOptions(options);
+  supervisor.options.insert(supervisor.options.end(), {"--turns", std::to_string(turns.runnerFd)});
+  supervisor.keepFd = turns.runnerFd;
+  supervisor.held = turns.held;
+  return supervise(folder, patient, supervisor);
+}
+
+BlockRun blockOf(const CasePlan& plan, const std::string& folder, const Observation& seen,
+                 const std::vector<devices::GpuClock>& clocks) {
+  BlockRun run;
   run.block.wallSeconds = seen.seconds;
   run.interrupted = seen.stop == Stop::kInterrupted;
   if (run.interrupted || !allCompleted(seen)) {
@@ -85,7 +109,7 @@ BlockRun runBlock(const CasePlan& plan, const std::string& folder, const BlockOp
   }
   try {
     readBlock(folder, plan, run);
-    const ClockReading reading = readingOf(clocks.take(), gpusOf(folder));
+    const ClockReading reading = readingOf(clocks, gpusOf(folder));
     run.block.clockMhz = reading.mhz;
     run.block.throttle = reading.slowdown;
   } catch (const Error& error) {

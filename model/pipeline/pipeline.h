@@ -85,6 +85,8 @@ class PipelineObserver {
  public:
   virtual ~PipelineObserver() = default;
   virtual void roleBegan(const std::string& role, at::Device device) {}
+  /// By every target, before it has begun its part of the step. May wait: then drafters have nothing to do either.
+  virtual void targetEnters(std::int64_t step) {}
   virtual void roleEnded(const std::string& role, at::Device device) {}
   /// A role's first own error; not called for roles that only stop because another failed. Must not throw.
   virtual void roleFailed(const std::string& role, const std::exception_ptr& error) noexcept {}

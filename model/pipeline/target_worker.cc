@@ -43,6 +43,7 @@ TargetWorker::TargetWorker(PipelineShared& shared, int index)
 void TargetWorker::run() {
   for (std::int64_t step = shared_.firstStep; step < shared_.options.steps; ++step) {
     const StepScope scope(step);
+    shared_.observer.targetEnters(step);
     for (const MicroBatchRef& ref : shared_.plan.ofTarget(index_, step)) produce(ref);
   }
 }

@@ -14,7 +14,8 @@
 namespace redraft::scenarios {
 namespace {
 
-constexpr int kFewestMeasured = 3;  // steps of a block behind its warm-up
+constexpr int kFewestMeasured = 3;     // steps of a block behind its warm-up
+constexpr int kTurn = 8, kTurns = 10;  // steps of a turn, and turns of a block, where nobody says
 
 /// A name, or a file below the folder of scenarios.
 std::string scenarioName(const std::string& given, const std::string& root) {
@@ -73,12 +74,20 @@ class BenchCommand : public Command {
 
  private:
   void declareRuns(CLI::App& app) {
-    app.add_option("--steps", steps_, "of each run (default: as the scenario says)")
+    app.add_option("--steps", steps_, "of each run (default: enough for ten turns; with --apart, as the scenario says)")
         ->type_name("N")
         ->check(CLI::Range(kFewestMeasured + 1, 1000000));
-    app.add_option("--warmup", options_.warmup, "steps of each run that do not count (default: a quarter)")
+    app.add_option("--warmup", options_.warmup,
+                   "steps at the head of each run that do not count (default: a quarter of them, or of the scenario's)")
         ->type_name("N")
         ->check(CLI::Range(1, 1000000));
+    app.add_option("--turn", turn_, "steps after which the other one has its turn")
+        ->type_name("N")
+        ->check(CLI::Range(kFewestMeasured, 1000000))
+        ->capture_default_str();
+    app.add_flag("--apart", apart_,
+                 "run one after the other, not both at once by turns: where there is no memory for both, or a build is "
+                 "older than `redraft-runner run --turns`");
     app.add_option("--seed", seed_, "of the order of A and B in each pair (default: another each time)")
         ->type_name("N");
     app.add_option("--backend", backend_, "run both on these devices (default: as the scenarios say)")
@@ -100,9 +109,11 @@ class BenchCommand : public Command {
     input.b.name = b_;
     setPrograms(input);
     const std::vector<StoredScenario> all = places_.loadScenarios();
-    input.planA = planFor(scenario_.empty() ? a_ : scenario_, all, input.a);
-    input.planB = planFor(scenario_.empty() ? b_ : scenario_, all, input.b);
-    setWarmup(std::min(input.planA.steps, input.planB.steps));
+    Scenario a = scenarioFor(scenario_.empty() ? a_ : scenario_, all, input.a);
+    Scenario b = scenarioFor(scenario_.empty() ? b_ : scenario_, all, input.b);
+    setSteps(a, b);
+    input.planA = planOf(a);
+    input.planB = planOf(b);
     input.options = options_;
     input.capture = capture_;
     input.out = out_;
@@ -124,32 +135,41 @@ class BenchCommand : public Command {
       throwBadInput("--runner", "A and B are the programs already", "leave it out, or leave out --scenario");
   }
 
-  harness::CasePlan planFor(const std::string& given, const std::vector<StoredScenario>& all,
-                            harness::BenchSide& side) const {
+  Scenario scenarioFor(const std::string& given, const std::vector<StoredScenario>& all,
+                       harness::BenchSide& side) const {
     const std::string root = findScenarios(places_.scenarios, std::filesystem::current_path().string());
     std::vector<Scenario> chosen = {findScenario(all, scenarioName(given, root)).scenario};
     Scenario& scenario = chosen.front();
     if (scenario.workload != "training") throwBadInput(scenario.name, "has no steps to time", "name a training one");
-    if (steps_) scenario.training.steps = *steps_;
     scenario.evaluate.reset();  // it comes after the last step, and would be waited for
     if (!backend_.empty()) moveTo(backend_, chosen);
     side.scenario = scenario.name;
-    return planOf(scenario);
+    return scenario;
   }
 
-  void setWarmup(std::int64_t steps) {
-    if (options_.warmup == 0) options_.warmup = static_cast<int>((steps + 3) / 4);
-    if (steps < options_.warmup + kFewestMeasured)
+  void setSteps(Scenario& a, Scenario& b) {
+    // Ranks cannot be made to wait at one step: each would leave the other's device a collective to spin in.
+    options_.turn = apart_ || a.processes > 1 || b.processes > 1 ? 0 : turn_;
+    const std::int64_t own = std::min(a.training.steps, b.training.steps), given = steps_ ? *steps_ : own;
+    if (options_.warmup == 0) options_.warmup = static_cast<int>((given + 3) / 4);
+    for (Scenario* scenario : {&a, &b}) {
+      if (steps_) scenario->training.steps = *steps_;
+      if (!steps_ && options_.turn > 0) scenario->training.steps = options_.warmup + kTurns * options_.turn + 1;
+    }
+    const std::int64_t steps = std::min(a.training.steps, b.training.steps);
+    const int fewest = options_.turn > 0 ? options_.turn + 1 : kFewestMeasured;  // in the last one a run ends
+    if (steps < options_.warmup + fewest)
       throwBadInput(steps_ ? "--steps" : "--warmup",
                     std::to_string(steps) + " steps, of which " + std::to_string(options_.warmup) + " do not count",
-                    "leave at least " + std::to_string(kFewestMeasured) + " that count");
+                    "leave at least " + std::to_string(fewest) + " that count");
   }
 
   std::string a_, b_, scenario_, backend_, out_ = "runs";
   double marginPercent_ = 1, confidencePercent_ = 99;
   std::optional<int> steps_;
   std::optional<std::uint64_t> seed_;
-  bool capture_ = false, json_ = false;
+  int turn_ = kTurn;
+  bool apart_ = false, capture_ = false, json_ = false;
   harness::BenchOptions options_;
   Places places_;
 };

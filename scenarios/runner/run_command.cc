@@ -26,6 +26,9 @@ void addRunCommand(CLI::App& app, Chosen& chosen) {
   command->add_option("--stop-after", options->stopAfter, "end the run when this step is done, without evaluation")
       ->type_name("STEP")
       ->check(CLI::NonNegativeNumber);
+  command->add_option("--turns", options->turns, "let `redraft bench` say when a step may begin, over this descriptor")
+      ->type_name("FD")
+      ->check(CLI::NonNegativeNumber);
   command->callback([options, digests, &chosen] {
     if (!digests->empty()) options->opDigests = parseStepRange(*digests);
     // Read here, because threads and instruction set are part of the pinned environment.

@@ -203,6 +203,10 @@ void RunEvents::roleBegan(const std::string& role, at::Device device) {
   write(begin);
 }
 
+void RunEvents::targetEnters(std::int64_t step) {
+  if (turns_ != nullptr) turns_->enter(step, [this] { monitor_->checkpoint(); });
+}
+
 void RunEvents::roleEnded(const std::string&, at::Device device) {
   harness::RoleEnd end;
   end.device = device.index();
@@ -240,6 +244,10 @@ void RunEvents::replicasCompared(std::int64_t, bool equal, const std::map<std::s
   check.equal = equal;
   check.hashes = hashes;
   write(std::move(check));
+}
+
+void RunEvents::stepDone(const model::StepMetrics& metrics) {
+  if (turns_ != nullptr) turns_->done(metrics.step);
 }
 
 }  // namespace redraft::scenarios

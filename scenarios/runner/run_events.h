@@ -13,8 +13,10 @@
 #include "devices/kernel_cache.h"
 #include "devices/sim/sim_driver.h"
 #include "harness/events.h"
+#include "harness/turns.h"
 #include "model/instrument.h"
 #include "model/pipeline/pipeline.h"
+#include "model/pipeline/run_monitor.h"
 #include "scenarios/faults/fault.h"
 #include "scenarios/ops/op_recorder.h"
 
@@ -49,6 +51,12 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
   /// Where hand-offs are declared; outlives the run's threads. Null: nowhere.
   void setDeclarations(devices::Declarations* declarations) { declarations_ = declarations; }
 
+  /// Whoever says when a step may begin; both outlive the run's threads.
+  void setTurns(harness::TurnGate* turns, const model::RunMonitor* monitor) {
+    turns_ = turns;
+    monitor_ = monitor;
+  }
+
   /// Told of replicas and of the beginning of steps; outlives the run's threads. Null: nobody records operations.
   void setOpRecorder(OpRecorder* recorder) { opRecorder_ = recorder; }
 
@@ -68,11 +76,13 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
 
   // model::PipelineObserver
   void roleBegan(const std::string& role, at::Device device) override;
+  void targetEnters(std::int64_t step) override;
   void roleEnded(const std::string& role, at::Device device) override;
   void roleFailed(const std::string& role, const std::exception_ptr& error) noexcept override;
   void replicaReady(int drafter, const model::Drafter& replica) override;
   void drafterStepped(int drafter, std::int64_t step, double loss) override;
   void replicasCompared(std::int64_t step, bool equal, const std::map<std::string, std::string>& hashes) override;
+  void stepDone(const model::StepMetrics& metrics) override;
 
  private:
   void write(harness::EventBody body);
@@ -84,6 +94,8 @@ class RunEvents : public model::Instrument, public model::PipelineObserver {
   devices::SimDriver* const driver_;
   devices::Declarations* declarations_ = nullptr;
   OpRecorder* opRecorder_ = nullptr;
+  harness::TurnGate* turns_ = nullptr;  // null: every step may begin
+  const model::RunMonitor* monitor_ = nullptr;
   std::function<void(std::int64_t)> stepHook_;
 };
 

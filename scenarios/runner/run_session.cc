@@ -90,6 +90,7 @@ class Session {
     claimFolder(options);
     events_ = std::make_unique<RunEvents>(eventsPath(options), *fault_, backend_.simulated());
     if (opDigests_) events_->setOpRecorder(&opDigests_->recorder());
+    if (options.turns) events_->setTurns(&turns_.emplace(*options.turns), &monitor_);
   }
 
   ~Session() {
@@ -190,6 +191,7 @@ class Session {
   std::unique_ptr<harness::CapturedRun> capture_;  // null on simulated devices: recorder_ has their trace
   std::optional<model::RunCheckpoint> from_;
   std::unique_ptr<OpDigests> opDigests_;  // null: they are not asked for
+  std::optional<harness::TurnGate> turns_;
   std::unique_ptr<RunEvents> events_;
   harness::DriverTraceRecorder recorder_;
   std::int64_t steps_ = 0;

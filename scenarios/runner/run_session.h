@@ -18,6 +18,7 @@ struct RunOptions {
   bool capture = true;  // on CUDA devices, leave their trace (harness/probe); simulated ones always do
   std::optional<StepRange> opDigests = {};     // steps of which every operation's digests are kept
   std::optional<std::int64_t> stopAfter = {};  // the run ends when this step is done, without evaluation
+  std::optional<int> turns = {};               // the descriptor of a harness that gives turns (harness/turns.h)
   LaunchEnvironment launch = {};
 
   /// Where this process keeps its events, its trace and its memory.

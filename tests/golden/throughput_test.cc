@@ -45,6 +45,28 @@ class Machine {
   double drift_ = 0;
 };
 
+/// Turns on a machine whose speed wanders from turn to turn, which is far more than what is looked for.
+BlockPair pairByTurns(std::mt19937& random, double slowdown, int turns = 10) {
+  std::normal_distribution<double> step(0, 0.05), noise(0, 0.01), draw(0, 0.003);
+  const bool aFirst = std::bernoulli_distribution(0.5)(random);
+  double speed = 0;
+  const auto turn = [&](double of) {
+    speed += step(random);
+    return 0.02 * of * std::exp(speed + noise(random));
+  };
+  std::vector<double> a, b;
+  const double ofB = slowdown * std::exp(draw(random));  // what the process drew once
+  for (int i = 0; i < turns; ++i) {
+    if (aFirst) a.push_back(turn(1));
+    b.push_back(turn(ofB));
+    if (!aFirst) a.push_back(turn(1));
+  }
+  BlockPair pair{{a[0], a[0], std::nullopt, ""}, {b[0], b[0], std::nullopt, ""}};
+  const double ratio = turnRatio(a, b, aFirst);
+  pair.turns = TurnRatio{ratio, ratio};
+  return pair;
+}
+
 /// What a bench says that looks as planLooks() has it look.
 ThroughputVerdict benchVerdict(Machine& machine, int planned, double slowdown) {
   std::vector<BlockPair> pairs;
@@ -62,6 +84,48 @@ std::map<ThroughputVerdict, int> countVerdicts(int rounds, int planned, double s
   std::map<ThroughputVerdict, int> counts;
   for (int round = 0; round < rounds; ++round) ++counts[benchVerdict(machine, planned, slowdown)];
   return counts;
+}
+
+TEST(TurnRatioTest, IsOfNeighboursSoThatADriftIsNotInIt) {
+  const std::vector<double> a = {1.00, 1.02, 1.04, 1.06},
+                            b = {1.01, 1.03, 1.05, 1.07};  // the same, on a slowing machine
+  EXPECT_NEAR(turnRatio(a, b, true), 1, 0.011);
+  EXPECT_NEAR(std::log(turnRatio(a, b, true)), std::log(1.01 / 1.00), 3e-4) << "the first neighbours are one more";
+  const std::vector<double> disturbed = {1, 1, 7, 1, 1}, twice = {2, 2, 2, 2, 2};
+  EXPECT_DOUBLE_EQ(turnRatio(disturbed, twice, true), 2);
+  EXPECT_DOUBLE_EQ(turnRatio({1}, {3}, false), 3);
+}
+
+TEST(TurnRatioTest, ExchangedNamesGiveTheReciprocal) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> time(0.5, 2);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<double> a(6), b(6);
+    for (double& each : a) each = time(random);
+    for (double& each : b) each = time(random);
+    EXPECT_NEAR(turnRatio(a, b, true) * turnRatio(b, a, false), 1, 1e-12);
+  }
+}
+
+TEST(ThroughputTest, TurnsFindWhatBlocksOnAWanderingMachineCannot) {
+  for (const double slowdown : {1.0, 1.02}) {
+    std::mt19937 random(11);
+    int found = 0, byBlocks = 0;
+    for (int round = 0; round < 200; ++round) {
+      std::vector<BlockPair> pairs, blocks;
+      for (int i = 0; i < 24; ++i) {
+        pairs.push_back(pairByTurns(random, slowdown));
+        blocks.push_back(pairs.back());
+        blocks.back().turns.reset();
+      }
+      found += answerOf(pairs, kMargin, kError).verdict == ThroughputVerdict::kSlower ? 1 : 0;
+      byBlocks += answerOf(blocks, kMargin, kError).verdict == ThroughputVerdict::kSlower ? 1 : 0;
+    }
+    if (slowdown == 1.0)
+      EXPECT_LE(found, 2);
+    else
+      EXPECT_GT(found, 2 * byBlocks) << byBlocks;
+  }
 }
 
 TEST(ThroughputTest, IdenticalBuildsAreCalledDifferentInAtMostOneBenchOfAHundred) {

@@ -22,6 +22,7 @@
 #include "harness/events.h"
 #include "harness/run_folder.h"
 #include "harness/trace/driver_trace.h"
+#include "harness/turns.h"
 
 namespace redraft::harness {
 namespace {
@@ -34,11 +35,13 @@ std::string variable(const char* name) {
 
 class FakeRun {
  public:
-  explicit FakeRun(const std::string& folder)
+  FakeRun(const std::string& folder, std::optional<int> turnsFd)
       : rank_(std::getenv("RANK") == nullptr ? 0 : std::stoi(std::getenv("RANK"))),
         folder_(golden::rankFolder(folder, rank_)),
         document_(JsonDocument::load(joinPath(folder, kScenarioFile))),
-        events_(joinPath(folder_, kEventsFile)) {}
+        events_(joinPath(folder_, kEventsFile)) {
+    if (turnsFd) turns_.emplace(*turnsFd);
+  }
 
   int run() {
     const Json& scenario = document_.root();
@@ -129,8 +132,10 @@ class FakeRun {
 
   void train() {
     for (int step = 0; step < steps_; ++step) {
+      if (turns_) turns_->enter(step, [] {});
       write("drafter[0]", step, "drafter_forward", SyncMark{"step_begin", step});
       write("drafter[0]", step, "loss", StepDone{loss_, 0});
+      if (turns_) turns_->done(step);
     }
   }
 
@@ -286,6 +291,7 @@ class FakeRun {
   std::string folder_;
   JsonDocument document_;
   EventWriter events_;
+  std::optional<TurnGate> turns_;
   double loss_ = 2.5;
   double seconds_ = 0.01;  // a step
   int tokens_ = 128;       // a step
@@ -298,9 +304,13 @@ class FakeRun {
 
 int main(int argc, char** argv) {
   if (argc < 3 || std::string(argv[1]) != "run") return 2;
-  for (int i = 3; i < argc; ++i) std::fprintf(stderr, "option %s\n", argv[i]);  // for tests of what was passed on
+  std::optional<int> turnsFd;
+  for (int i = 3; i < argc; ++i) {
+    std::fprintf(stderr, "option %s\n", argv[i]);  // for tests of what was passed on
+    if (std::string(argv[i]) == "--turns" && i + 1 < argc) turnsFd = std::stoi(argv[i + 1]);
+  }
   try {
-    return redraft::harness::FakeRun(argv[2]).run();
+    return redraft::harness::FakeRun(argv[2], turnsFd).run();
   } catch (const redraft::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return error.kind() == redraft::ErrorKind::kBadInput ? 2 : 3;

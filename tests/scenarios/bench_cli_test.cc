@@ -65,9 +65,10 @@ void expectPart(const std::string& text, const std::string& part) {
 }
 
 TEST_F(BenchCliTest, ASlowerScenarioExitsWithOneAndKeepsEverySample) {
-  const Outcome outcome = bench({"plain", "slow", "--seed", "5", "--pairs", "24"});
+  const Outcome outcome = bench({"plain", "slow", "--seed", "5", "--pairs", "24", "--apart"});
   EXPECT_EQ(outcome.code, 1) << outcome.err;
   expectPart(outcome.out, "SLOWER: B takes 1.0300 [1.0300, 1.0300] times as long as A (+3.00 %; seconds a step, 99 %");
+  expectPart(outcome.out, " pairs of runs)\n");
   expectPart(outcome.out, "not confirmed in cycles: ");
   expectPart(outcome.out, "numbers: the same bit for bit on both sides");
   const harness::BenchReport report = this->report();
@@ -84,6 +85,41 @@ TEST_F(BenchCliTest, ASlowerScenarioExitsWithOneAndKeepsEverySample) {
   EXPECT_GT(aFirst, 0);
   EXPECT_LT(aFirst, static_cast<int>(report.pairs.size()));
   EXPECT_FALSE(fileExists(record() + "/pair-1-a"));
+}
+
+TEST_F(BenchCliTest, BothRunAtOnceByTurns) {
+  const Outcome outcome = bench({"plain", "slow", "--seed", "5", "--pairs", "12"});
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  expectPart(outcome.out, "SLOWER: B takes 1.0300 [1.0300, 1.0300] times as long as A (+3.00 %; seconds a step, 99 %");
+  expectPart(outcome.out, " 12 pairs of runs by turns of 8 steps)\n");
+  const harness::BenchReport report = this->report();
+  EXPECT_EQ(report.options.turn, 8);
+  EXPECT_EQ(report.options.warmup, 2);
+  for (const harness::BenchPair& pair : report.pairs) {
+    EXPECT_EQ(pair.a.seconds.size(), 2u + 10 * 8 + 1) << "ten turns, and a step in which the run ends";
+    EXPECT_EQ(pair.b.seconds.size(), pair.a.seconds.size());
+  }
+}
+
+TEST_F(BenchCliTest, OneThatFailsWhileTheOtherWaitsForItsTurnEndsTheBench) {
+  scenario("stops", R"(["begin", "pause 300", "signal 11"])");
+  const Outcome outcome = bench({"plain", "stops"});
+  EXPECT_EQ(outcome.code, 1);
+  expectPart(outcome.out, "AMBIGUOUS: B: the run did not complete: signal 11 (SIGSEGV)");
+  EXPECT_EQ(report().end, BenchEnd::kFailed);
+}
+
+TEST_F(BenchCliTest, ABuildThatKnowsNoTurnsIsRunApart) {
+  const std::string program = folder_.root() + "/redraft-runner";
+  writeFileAtomically(program, std::string("#!/bin/sh\n[ \"$3\" = --turns ] && echo '--turns: not known' && exit 2\n[ "
+                                           "\"$4\" = --turns ] && echo '--turns: not known' && exit 2\nexec ") +
+                                   kFakeRunner + " \"$@\"\n");
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const Outcome outcome = benchBuilds({kFakeRunner, program, "--scenario", "plain", "--pairs", "12"});
+  EXPECT_EQ(outcome.code, 1);
+  expectPart(outcome.out, "(an older build: --apart)");
+  std::filesystem::remove_all(out());
+  EXPECT_EQ(benchBuilds({kFakeRunner, program, "--scenario", "plain", "--pairs", "12", "--apart"}).code, 0);
 }
 
 TEST_F(BenchCliTest, LeavesAPageWhichReportMakesAgain) {
@@ -142,7 +178,9 @@ TEST_F(BenchCliTest, WrongArgumentsAreRefusedWithARemedy) {
   };
   expectPart(refusal({"plain", "slo"}), "did you mean \"slow\"?");
   expectPart(refusal({folder_.root(), "slow"}), "add --scenario NAME");
-  expectPart(refusal({"plain", "slow", "--steps", "8", "--warmup", "7"}), "leave at least 3 that count");
+  expectPart(refusal({"plain", "slow", "--steps", "8", "--warmup", "7", "--apart"}), "leave at least 3 that count");
+  expectPart(refusal({"plain", "slow", "--steps", "10"}), "leave at least 9 that count");
+  expectPart(refusal({"plain", "slow", "--turn", "2"}), "--turn");
   expectPart(refusal({"plain", "/no/such/file.json"}), "is not below");
   expectPart(refusal({kFakeRunner, kFakeRunner, "--scenario", "plain"}), "A and B are the programs already");
   expectPart(refusal({"plain"}), "is required");
@@ -156,8 +194,9 @@ TEST_F(BenchCliTest, WrongArgumentsAreRefusedWithARemedy) {
 TEST_F(BenchCliTest, TwoBuildsRunOneScenario) {
   makeDirectories(folder_.root() + "/tree/build/bin");
   std::filesystem::copy_file(kFakeRunner, folder_.root() + "/tree/build/bin/redraft-runner");
-  const Outcome outcome = benchBuilds({kFakeRunner, folder_.root() + "/tree", "--scenario",
-                                       folder_.root() + "/files/plain.json", "--pairs", "12", "--steps", "5"});
+  const Outcome outcome =
+      benchBuilds({kFakeRunner, folder_.root() + "/tree", "--scenario", folder_.root() + "/files/plain.json", "--pairs",
+                   "12", "--steps", "5", "--apart"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   expectPart(outcome.out, "A and B are the same program and scenario");
   EXPECT_EQ(report().b.runner, folder_.root() + "/tree/build/bin/redraft-runner");

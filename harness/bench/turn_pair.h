@@ -1,0 +1,39 @@
+#pragma once
+// A pair of blocks that run at once, by turns of a few steps: what the machine does to one it does to the other.
+
+#include <string>
+
+#include "harness/bench/block_run.h"
+
+namespace redraft::harness {
+
+/// One of the two.
+struct TurnSide {
+  const CasePlan& plan;
+  std::string folder;
+  BlockOptions options;
+};
+
+struct TurnPlan {
+  int warmup = 0;  // steps that both do before, at once
+  int turn = 0;    // steps
+  bool aFirst = true;
+};
+
+struct PairRun {
+  BlockRun a, b;
+};
+
+/// Whole turns within `steps`: the last step is in none, because a run that is over writes its record, and that is not
+/// the other's matter.
+int turnsWithin(std::int64_t steps, int warmup, int turn);
+
+/// The block's times by turns, without the first steps of each, in which caches and the queue fill: of a step, or of a
+/// token. Empty: it has not done one turn.
+std::vector<std::vector<double>> secondsByTurn(const BenchBlock& block, int warmup, int turn, bool perToken);
+
+/// Plans of one process. A run that fails ends the turns; the other one goes on to its end alone. Throws
+/// Error(kEnvironment) as supervise() does.
+PairRun runInTurns(const TurnSide& a, const TurnSide& b, const TurnPlan& turns, ClockSampler& clocks);
+
+}  // namespace redraft::harness
