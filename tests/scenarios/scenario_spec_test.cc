@@ -112,6 +112,18 @@ TEST(ScenarioContractTest, IsNoPartOfTheConfigurationAndComesBackAsItWas) {
   EXPECT_FALSE(resolvedScenario(all[1].scenario).contains("contract"));
 }
 
+TEST(ScenarioSpecTest, AWrittenFalseGoldenIsTheTwinsTooAndATwinAloneHasItsOwn) {
+  const auto goldensOf = [](const std::string& golden) {
+    const ScenarioFolder folder;
+    folder.write("f", ScenarioFolder::whole(R"("fault": {"name": "x", "step": 2})" + golden));
+    const auto all = loadScenarios(folder.root());
+    return std::pair{all[0].scenario.golden, all[1].scenario.golden};
+  };
+  EXPECT_EQ(goldensOf(R"(, "golden": false)"), (std::pair<std::string, std::string>("", "")));
+  EXPECT_EQ(goldensOf(R"(, "golden": true)"), (std::pair<std::string, std::string>("f", "f/twin")));
+  EXPECT_EQ(goldensOf(""), (std::pair<std::string, std::string>("", "f/twin")));
+}
+
 TEST(ScenarioSpecTest, GivesEveryFaultATwinThatIsTheSameWithoutIt) {
   const ScenarioFolder folder;
   folder.write("f", ScenarioFolder::whole(R"("fault": {"name": "x", "step": 2}, "golden": "other",
