@@ -12,7 +12,7 @@ namespace redraft::harness {
 namespace {
 
 constexpr std::size_t kSettling = 2;  // steps of a turn
-constexpr std::chrono::milliseconds kLook{100};
+constexpr std::chrono::milliseconds kEndLook{100};
 
 class PairOfRuns {
  public:
@@ -49,7 +49,7 @@ class PairOfRuns {
     while (!waits_[0] || !waits_[1]) {  // whoever is first waits for the other one, which may still compile
       if (ended_[0] || ended_[1]) return;
       for (const int side : {0, 1})
-        if (!waits_[side]) waits_[side] = givers_[side].reached(kLook);
+        if (!waits_[side]) waits_[side] = givers_[side].reached(kEndLook);
     }
     const int first = turns_.aFirst ? 0 : 1;
     const int count = turnsWithin(std::min(sides_[0]->plan.steps, sides_[1]->plan.steps), turns_.warmup, turns_.turn);
@@ -63,7 +63,7 @@ class PairOfRuns {
     clocks_.take();
     clocks_.sample(true);
     allow(side, steps);
-    while (!waits_[side] && !ended_[side]) waits_[side] = givers_[side].reached(kLook);
+    while (!waits_[side] && !ended_[side]) waits_[side] = givers_[side].reached(kEndLook);
     clocks_.sample(false);
     const std::vector<devices::GpuClock> samples = clocks_.take();
     samples_[side].insert(samples_[side].end(), samples.begin(), samples.end());

@@ -1,5 +1,7 @@
 #include "tests/model/kernels/fused_cases.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include <cmath>
 #include <limits>
 
