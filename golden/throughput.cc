@@ -139,13 +139,16 @@ double timeRatio(const BlockPair& pair) { return pair.turns ? pair.turns->second
 
 double turnRatio(const std::vector<double>& a, const std::vector<double>& b, bool aFirst) {
   REDRAFT_CHECK(!a.empty() && a.size() == b.size(), "turns of both");
-  const std::vector<double>&first = aFirst ? a : b, &second = aFirst ? b : a;
-  std::vector<double> logs;
-  for (std::size_t i = 0; i < second.size(); ++i) {
-    logs.push_back(std::log(second[i] / first[i]));
-    if (i + 1 < first.size()) logs.push_back(std::log(second[i] / first[i + 1]));
+  std::vector<double> logs;  // of all turns as they came: the first one's are the even ones
+  for (std::size_t i = 0; i < a.size(); ++i)
+    for (const double seconds : {aFirst ? a[i] : b[i], aFirst ? b[i] : a[i]}) logs.push_back(std::log(seconds));
+  std::vector<double> ratios = {logs[1] - logs[0]};  // of the second one to the first
+  if (a.size() > 1) ratios.clear();
+  for (std::size_t i = 1; i + 1 < logs.size(); ++i) {
+    const double ratio = logs[i] - (logs[i - 1] + logs[i + 1]) / 2;
+    ratios.push_back(i % 2 == 1 ? ratio : -ratio);
   }
-  const double log = medianOf(logs);
+  const double log = quantileOf(ratios, 0.5);
   return std::exp(aFirst ? log : -log);
 }
 

@@ -89,8 +89,8 @@ std::map<ThroughputVerdict, int> countVerdicts(int rounds, int planned, double s
 TEST(TurnRatioTest, IsOfNeighboursSoThatADriftIsNotInIt) {
   const std::vector<double> a = {1.00, 1.02, 1.04, 1.06},
                             b = {1.01, 1.03, 1.05, 1.07};  // the same, on a slowing machine
-  EXPECT_NEAR(turnRatio(a, b, true), 1, 0.011);
-  EXPECT_NEAR(std::log(turnRatio(a, b, true)), std::log(1.01 / 1.00), 3e-4) << "the first neighbours are one more";
+  EXPECT_NEAR(turnRatio(a, b, true), 1, 1e-4);
+  EXPECT_NEAR(turnRatio(b, a, false), 1, 1e-4);
   const std::vector<double> disturbed = {1, 1, 7, 1, 1}, twice = {2, 2, 2, 2, 2};
   EXPECT_DOUBLE_EQ(turnRatio(disturbed, twice, true), 2);
   EXPECT_DOUBLE_EQ(turnRatio({1}, {3}, false), 3);
