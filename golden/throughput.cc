@@ -148,7 +148,7 @@ double turnRatio(const std::vector<double>& a, const std::vector<double>& b, boo
     const double ratio = logs[i] - (logs[i - 1] + logs[i + 1]) / 2;
     ratios.push_back(i % 2 == 1 ? ratio : -ratio);
   }
-  const double log = quantileOf(ratios, 0.5);
+  const double log = centreOf(ratios, 0.5).centre;
   return std::exp(aFirst ? log : -log);
 }
 

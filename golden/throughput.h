@@ -45,9 +45,10 @@ struct BlockPair {
 /// Time of B over time of A.
 double timeRatio(const BlockPair& pair);
 
-/// The median of the ratios of each turn to the two of the other one before and after it. `a[i]` and `b[i]` are the
-/// times of the i-th turns; A's came first, or B's. What the machine does to neighbours alike, and a drift, are not in
-/// it, and A and B with their names exchanged give its reciprocal. At least one turn each, of equal number.
+/// Hodges and Lehmann's centre of the ratios of each turn to the two of the other one before and after it. `a[i]` and
+/// `b[i]` are the times of the i-th turns; A's came first, or B's. What the machine does to neighbours alike, and a
+/// drift, are not in it, and A and B with their names exchanged give its reciprocal. At least one turn each, of equal
+/// number.
 double turnRatio(const std::vector<double>& a, const std::vector<double>& b, bool aFirst);
 
 /// Why a pair is left out; "": it is not. A block is throttled where its GPU says so, or its clock is below the median

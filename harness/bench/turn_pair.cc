@@ -11,7 +11,7 @@
 namespace redraft::harness {
 namespace {
 
-constexpr std::size_t kSettling = 2;  // steps of a turn
+constexpr std::size_t kSettling = 1;  // steps of a turn
 constexpr std::chrono::milliseconds kEndLook{100};
 
 class PairOfRuns {

@@ -28,8 +28,8 @@ struct PairRun {
 /// the other's matter.
 int turnsWithin(std::int64_t steps, int warmup, int turn);
 
-/// The block's times by turns, without the first steps of each, in which caches and the queue fill: of a step, or of a
-/// token. Empty: it has not done one turn.
+/// The block's times by turns, without the first step of each, which waits for it and fills the queue: of a step, or of
+/// a token. Empty: it has not done one turn.
 std::vector<std::vector<double>> secondsByTurn(const BenchBlock& block, int warmup, int turn, bool perToken);
 
 /// Plans of one process. A run that fails ends the turns; the other one goes on to its end alone. Throws

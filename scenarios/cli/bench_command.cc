@@ -15,7 +15,7 @@ namespace redraft::scenarios {
 namespace {
 
 constexpr int kFewestMeasured = 3;     // steps of a block behind its warm-up
-constexpr int kTurn = 8, kTurns = 10;  // steps of a turn, and turns of a block, where nobody says
+constexpr int kTurn = 4, kTurns = 16;  // steps of a turn, and turns of a block, where nobody says
 
 /// A name, or a file below the folder of scenarios.
 std::string scenarioName(const std::string& given, const std::string& root) {
@@ -74,7 +74,7 @@ class BenchCommand : public Command {
 
  private:
   void declareRuns(CLI::App& app) {
-    app.add_option("--steps", steps_, "of each run (default: enough for ten turns; with --apart, as the scenario says)")
+    app.add_option("--steps", steps_, "of each run (default: enough for 16 turns; with --apart, as the scenario says)")
         ->type_name("N")
         ->check(CLI::Range(kFewestMeasured + 1, 1000000));
     app.add_option("--warmup", options_.warmup,

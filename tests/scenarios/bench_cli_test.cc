@@ -91,12 +91,12 @@ TEST_F(BenchCliTest, BothRunAtOnceByTurns) {
   const Outcome outcome = bench({"plain", "slow", "--seed", "5", "--pairs", "12"});
   EXPECT_EQ(outcome.code, 1) << outcome.err;
   expectPart(outcome.out, "SLOWER: B takes 1.0300 [1.0300, 1.0300] times as long as A (+3.00 %; seconds a step, 99 %");
-  expectPart(outcome.out, " 12 pairs of runs by turns of 8 steps)\n");
+  expectPart(outcome.out, " 12 pairs of runs by turns of 4 steps)\n");
   const harness::BenchReport report = this->report();
-  EXPECT_EQ(report.options.turn, 8);
+  EXPECT_EQ(report.options.turn, 4);
   EXPECT_EQ(report.options.warmup, 2);
   for (const harness::BenchPair& pair : report.pairs) {
-    EXPECT_EQ(pair.a.seconds.size(), 2u + 10 * 8 + 1) << "ten turns, and a step in which the run ends";
+    EXPECT_EQ(pair.a.seconds.size(), 2u + 16 * 4 + 1) << "16 turns, and a step in which the run ends";
     EXPECT_EQ(pair.b.seconds.size(), pair.a.seconds.size());
   }
 }
@@ -179,7 +179,7 @@ TEST_F(BenchCliTest, WrongArgumentsAreRefusedWithARemedy) {
   expectPart(refusal({"plain", "slo"}), "did you mean \"slow\"?");
   expectPart(refusal({folder_.root(), "slow"}), "add --scenario NAME");
   expectPart(refusal({"plain", "slow", "--steps", "8", "--warmup", "7", "--apart"}), "leave at least 3 that count");
-  expectPart(refusal({"plain", "slow", "--steps", "10"}), "leave at least 9 that count");
+  expectPart(refusal({"plain", "slow", "--steps", "6"}), "leave at least 5 that count");
   expectPart(refusal({"plain", "slow", "--turn", "2"}), "--turn");
   expectPart(refusal({"plain", "/no/such/file.json"}), "is not below");
   expectPart(refusal({kFakeRunner, kFakeRunner, "--scenario", "plain"}), "A and B are the programs already");
