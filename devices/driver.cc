@@ -21,7 +21,7 @@ struct ThreadRefusal {
 };
 thread_local ThreadRefusal refusal;
 
-std::string join(const std::string& what, const std::string& why) {
+std::string joined(const std::string& what, const std::string& why) {
   if (what.empty() || why.empty()) return what + why;
   return what + ": " + why;
 }
@@ -36,7 +36,7 @@ void check(Status status, const char* call, int device, const std::string& detai
   if (status == Status::kSuccess) return;
   Refusal last;
   if (!refusalGone) last = std::exchange(refusal.last, Refusal{});
-  throw DeviceError(status, call, device, currentOrigin(), join(detail, last.status == status ? last.detail : ""));
+  throw DeviceError(status, call, device, currentOrigin(), joined(detail, last.status == status ? last.detail : ""));
 }
 
 ContextGuard::ContextGuard(Driver& driver, int device) : driver_(driver) {

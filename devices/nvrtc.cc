@@ -14,7 +14,7 @@
 namespace redraft::devices {
 namespace {
 
-constexpr const char* kLibrary = "libnvrtc.so.13";
+constexpr const char* kNvrtcLibrary = "libnvrtc.so.13";
 
 using Program = struct OpaqueProgram*;
 using Result = int;  // nvrtcResult; 0 is success
@@ -36,15 +36,15 @@ struct Entries {
 
 /// The loader's own search, then where a toolkit lies that it does not know.
 void* openLibrary() {
-  std::vector<std::string> candidates = {kLibrary};
+  std::vector<std::string> candidates = {kNvrtcLibrary};
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const char* root = std::getenv(variable)) candidates.push_back(std::string(root) + "/lib64/" + kLibrary);
+    if (const char* root = std::getenv(variable)) candidates.push_back(std::string(root) + "/lib64/" + kNvrtcLibrary);
   }
-  candidates.push_back(std::string("/usr/local/cuda/lib64/") + kLibrary);
+  candidates.push_back(std::string("/usr/local/cuda/lib64/") + kNvrtcLibrary);
   for (const std::string& candidate : candidates) {
     if (void* library = ::dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
   }
-  throw Error(ErrorKind::kEnvironment, kLibrary, "the CUDA run-time compiler was not found",
+  throw Error(ErrorKind::kEnvironment, kNvrtcLibrary, "the CUDA run-time compiler was not found",
               "install a CUDA 13 toolkit, and name it by CUDA_HOME where it is not in /usr/local/cuda");
 }
 
@@ -52,7 +52,7 @@ template <class Function>
 void lookUp(void* library, const char* name, Function* function) {
   *function = reinterpret_cast<Function>(::dlsym(library, name));
   if (*function == nullptr) {
-    throw Error(ErrorKind::kEnvironment, kLibrary, std::string("it does not export ") + name,
+    throw Error(ErrorKind::kEnvironment, kNvrtcLibrary, std::string("it does not export ") + name,
                 "install CUDA 13's run-time compiler");
   }
 }

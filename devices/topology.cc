@@ -13,7 +13,7 @@ int Topology::deviceOf(const std::string& role) const {
   }
   const std::string close = nearest(role, names);
   throwBadInput("topology", "no role is called \"" + role + "\"",
-                close.empty() ? "the roles are " + redraft::join(names, ", ") : "did you mean \"" + close + "\"?");
+                close.empty() ? "the roles are " + join(names, ", ") : "did you mean \"" + close + "\"?");
 }
 
 }  // namespace redraft::devices

@@ -29,7 +29,7 @@ std::map<std::string, std::string> stringFields(JsonReader reader) {
   return fields;
 }
 
-void readEvaluation(JsonReader reader, Record& record) {
+void readEvaluationLine(JsonReader reader, Record& record) {
   Evaluation evaluation;
   evaluation.acceptLengths = reader.integers("accept_lengths", 0, 1 << 20);
   evaluation.meanAcceptLength = hexNumber(reader, "mean_accept_length");
@@ -95,7 +95,7 @@ void readMetrics(const std::string& folder, Record& record) {
     if (i == 0) {
       readHeader(reader, record);
     } else if (reader.has("evaluation")) {
-      readEvaluation(reader.object("evaluation"), record);
+      readEvaluationLine(reader.object("evaluation"), record);
     } else {
       readStep(reader, record);
     }

@@ -10,7 +10,7 @@
 namespace redraft::harness {
 namespace {
 
-const std::string kNoRole;
+const std::string kNobody;
 constexpr std::string_view kStepRange = "ProfilerStep#";
 
 }  // namespace
@@ -113,13 +113,13 @@ TraceIndex::Role TraceIndex::roleOfThread(const TraceRecord& call) const {
   }
   for (const auto& [role, of] : contract_->roles)
     if (of.unclaimed) return {&role, &of};
-  return {&kNoRole};
+  return {&kNobody};
 }
 
 void TraceIndex::indexRoles() {
   std::map<StringId, Role> named;
   std::map<std::pair<std::uint16_t, std::int64_t>, Role> ofThreads;
-  roles_.assign(trace_.records.size() + 1, {&kNoRole});
+  roles_.assign(trace_.records.size() + 1, {&kNobody});
   for (std::size_t i = 0; i < trace_.records.size(); ++i) {
     const TraceRecord& record = trace_.records[i];
     const TraceRecord* call = isDeviceWork(record.kind) ? callOf(record) : &record;

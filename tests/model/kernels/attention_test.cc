@@ -8,19 +8,19 @@
 namespace redraft::model::testing {
 namespace {
 
-struct Case {
+struct AttentionCase {
   std::int64_t batch, heads, keyHeads, headDim;
   std::int64_t blocks, blockSize, context;  // blocks 0: causal with blockSize queries and `context` keys
   std::int64_t window;
   at::ScalarType type = at::kFloat;
 };
 
-void PrintTo(const Case& c, std::ostream* out) {
+void PrintTo(const AttentionCase& c, std::ostream* out) {
   *out << "B" << c.batch << " H" << c.heads << "/" << c.keyHeads << " d" << c.headDim << " N" << c.blocks << " b"
        << c.blockSize << " S" << c.context << " W" << c.window << ' ' << c.type;
 }
 
-BlockMask maskOf(const Case& c) {
+BlockMask maskOf(const AttentionCase& c) {
   if (c.blocks == 0) return makeCausalMask(c.batch, c.blockSize, c.context, at::kCPU);
   const at::Tensor anchors = std::get<0>(integers({c.batch, c.blocks}, c.context, 21).sort(1));
   return makeDraftMask(anchors, integers({c.batch, c.blocks}, 6, 22).ne(0), c.context, c.blockSize, c.window);
@@ -30,7 +30,7 @@ struct Tensors {
   at::Tensor q, k, v, grad;
 };
 
-Tensors inputs(const Case& c, const BlockMask& mask) {
+Tensors inputs(const AttentionCase& c, const BlockMask& mask) {
   return {normal({c.batch, c.heads, mask.queries, c.headDim}, 1, c.type).requires_grad_(true),
           normal({c.batch, c.keyHeads, mask.keys, c.headDim}, 2, c.type).requires_grad_(true),
           normal({c.batch, c.keyHeads, mask.keys, c.headDim}, 3, c.type).requires_grad_(true),
@@ -49,7 +49,7 @@ at::Tensor gather(const at::Tensor& x, std::int64_t group) {
   return x.view({x.size(0), x.size(1) / group, group, x.size(2), x.size(3)}).sum(2);
 }
 
-Reference reference(const Case& c, const Tensors& t, const BlockMask& mask, double scale) {
+Reference reference(const AttentionCase& c, const Tensors& t, const BlockMask& mask, double scale) {
   const std::int64_t group = c.heads / c.keyHeads;
   const at::Tensor q = f64(t.q) * scale, k = spread(f64(t.k), group), v = spread(f64(t.v), group), g = f64(t.grad);
   const at::Tensor hidden = denseMask(mask).logical_not().unsqueeze(1), kt = k.transpose(2, 3);
@@ -93,10 +93,10 @@ Reference reference(const Case& c, const Tensors& t, const BlockMask& mask, doub
   return r;
 }
 
-class AttentionTest : public ::testing::TestWithParam<Case> {};
+class AttentionTest : public ::testing::TestWithParam<AttentionCase> {};
 
 TEST_P(AttentionTest, ForwardAndBackwardStayWithinTheirBounds) {
-  const Case c = GetParam();
+  const AttentionCase c = GetParam();
   const BlockMask mask = maskOf(c);
   const Tensors t = inputs(c, mask);
   const double scale = 1.0 / std::sqrt(static_cast<double>(c.headDim));
@@ -111,21 +111,23 @@ TEST_P(AttentionTest, ForwardAndBackwardStayWithinTheirBounds) {
   EXPECT_EQ(got[1].scalar_type(), c.type);
 }
 
-INSTANTIATE_TEST_SUITE_P(Draft, AttentionTest,
-                         ::testing::Values(Case{1, 1, 1, 8, 1, 1, 1, 0}, Case{2, 4, 2, 8, 9, 7, 100, 0},
-                                           Case{2, 4, 2, 16, 9, 7, 100, 20}, Case{1, 4, 1, 32, 8, 16, 256, 0},
-                                           Case{1, 6, 3, 64, 13, 8, 300, 0}, Case{2, 2, 2, 64, 13, 8, 300, 64},
-                                           Case{1, 2, 1, 128, 5, 16, 200, 0}, Case{1, 2, 1, 24, 9, 7, 100, 0},
-                                           Case{1, 2, 1, 48, 9, 7, 100, 31},
-                                           Case{2, 4, 2, 64, 9, 7, 100, 20, at::kBFloat16},
-                                           Case{1, 2, 1, 24, 9, 7, 100, 0, at::kBFloat16}));
+INSTANTIATE_TEST_SUITE_P(
+    Draft, AttentionTest,
+    ::testing::Values(AttentionCase{1, 1, 1, 8, 1, 1, 1, 0}, AttentionCase{2, 4, 2, 8, 9, 7, 100, 0},
+                      AttentionCase{2, 4, 2, 16, 9, 7, 100, 20}, AttentionCase{1, 4, 1, 32, 8, 16, 256, 0},
+                      AttentionCase{1, 6, 3, 64, 13, 8, 300, 0}, AttentionCase{2, 2, 2, 64, 13, 8, 300, 64},
+                      AttentionCase{1, 2, 1, 128, 5, 16, 200, 0}, AttentionCase{1, 2, 1, 24, 9, 7, 100, 0},
+                      AttentionCase{1, 2, 1, 48, 9, 7, 100, 31},
+                      AttentionCase{2, 4, 2, 64, 9, 7, 100, 20, at::kBFloat16},
+                      AttentionCase{1, 2, 1, 24, 9, 7, 100, 0, at::kBFloat16}));
 INSTANTIATE_TEST_SUITE_P(Causal, AttentionTest,
-                         ::testing::Values(Case{2, 4, 2, 32, 0, 130, 130, 0}, Case{1, 2, 1, 64, 0, 1, 300, 0},
-                                           Case{1, 2, 2, 16, 0, 70, 200, 0},
-                                           Case{2, 4, 2, 64, 0, 130, 130, 0, at::kBFloat16}));
+                         ::testing::Values(AttentionCase{2, 4, 2, 32, 0, 130, 130, 0},
+                                           AttentionCase{1, 2, 1, 64, 0, 1, 300, 0},
+                                           AttentionCase{1, 2, 2, 16, 0, 70, 200, 0},
+                                           AttentionCase{2, 4, 2, 64, 0, 130, 130, 0, at::kBFloat16}));
 
 TEST(AttentionDenseTest, AgreesWithTheCompiledKernelOnTheSameInputs) {
-  const Case c{2, 4, 2, 32, 9, 7, 100, 20};
+  const AttentionCase c{2, 4, 2, 32, 9, 7, 100, 20};
   const BlockMask mask = maskOf(c);
   const Tensors t = inputs(c, mask);
   const at::Tensor out = attentionDense(t.q, t.k, t.v, mask, 0.25);

@@ -31,7 +31,7 @@ class Seen : public Instrument {
   devices::LogDeclarations log_;
 };
 
-c10::Stream poolStream(at::Device device) {
+c10::Stream streamOfPool(at::Device device) {
   return c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device);
 }
 
@@ -43,10 +43,10 @@ class HandOffDeclarationTest : public testing::Test {
   std::vector<LogRecord> handOver(int to) {
     std::uint64_t before = 0;
     for (const LogRecord& record : simDriver().log().records()) before = record.sequence;
-    const c10::StreamGuard giver(poolStream(tinyDevice(0)));
+    const c10::StreamGuard giver(streamOfPool(tinyDevice(0)));
     const HandOff handOff({at::ones({8}, tinyDevice(0))});
     {
-      const c10::StreamGuard taker(poolStream(tinyDevice(to)));
+      const c10::StreamGuard taker(streamOfPool(tinyDevice(to)));
       received = handOff.receive(tinyDevice(to)).front();
     }
     std::vector<LogRecord> records;
