@@ -91,7 +91,7 @@ TEST(TurnRatioTest, IsOfNeighboursSoThatADriftIsNotInIt) {
                             b = {1.01, 1.03, 1.05, 1.07};  // the same, on a slowing machine
   EXPECT_NEAR(turnRatio(a, b, true), 1, 1e-4);
   EXPECT_NEAR(turnRatio(b, a, false), 1, 1e-4);
-  const std::vector<double> disturbed = {1, 1, 7, 1, 1}, twice = {2, 2, 2, 2, 2};
+  const std::vector<double> disturbed = {1, 1, 1, 7, 1, 1, 1, 1, 1}, twice(9, 2);
   EXPECT_DOUBLE_EQ(turnRatio(disturbed, twice, true), 2);
   EXPECT_DOUBLE_EQ(turnRatio({1}, {3}, false), 3);
 }
