@@ -17,6 +17,7 @@ struct PairView {
   std::string order, excluded;
   double startSeconds = 0;        // of its first block, since the bench began
   double a = 0, b = 0;            // the block's median, in seconds of the bench's measure
+  double ratio = 1;               // B over A, as it counts
   double clockA = 0, clockB = 0;  // MHz; NaN: not known
   template <class Visitor>
   void fields(Visitor& visit) {
@@ -25,6 +26,7 @@ struct PairView {
     visit("start_seconds", startSeconds);
     visit("a", a);
     visit("b", b);
+    visit("ratio", ratio);
     visit("clock_a", clockA);
     visit("clock_b", clockB);
   }
@@ -37,6 +39,7 @@ PairView viewOf(const BenchPair& pair, const BenchReport& report) {
           reports::rounded(std::min(pair.a.startSeconds, pair.b.startSeconds), kTimeDigits),
           reports::rounded(blocks.a.seconds, kTimeDigits),
           reports::rounded(blocks.b.seconds, kTimeDigits),
+          reports::rounded(golden::timeRatio(blocks), kTimeDigits),
           reports::rounded(blocks.a.clockMhz.value_or(kNone), kClockDigits),
           reports::rounded(blocks.b.clockMhz.value_or(kNone), kClockDigits)};
 }

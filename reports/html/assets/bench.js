@@ -38,6 +38,7 @@
       ['Ended', record.end + (record.problem ? ': ' + record.problem : '')],
       ['Margin', 'a difference below ' + R.digits(100 * record.options.margin, 3) + ' % does not matter'],
       ['Numbers', pairs.length ? numbers : ''],
+      ['Runs', record.options.turn ? 'both of a pair at once, by turns of ' + R.plural(record.options.turn, 'step') : 'of a pair one after the other'],
       ['Order', 'of A and B in each pair by a coin, seed ' + record.options.seed],
       ['Warm-up', R.plural(record.options.warmup, 'step') + ' of each run do not count'],
     ]);
@@ -70,12 +71,12 @@
   }
 
   const minutes = (pair) => pair.start_seconds / 60;
-  const difference = (pair) => percent(pair.b / pair.a);
+  const difference = (pair) => percent(pair.ratio);
 
   function pairsTable(record, pairs) {
     const [scale, unit] = unitOf(record);
     return [[{title: 'pair', number: true, head: true}, {title: 'minute', number: true}, {title: 'order'}, {title: 'A, ' + unit, number: true}, {title: 'B, ' + unit, number: true}, {title: 'B longer by', number: true}, {title: 'log(B / A)', number: true}, {title: 'A, MHz', number: true}, {title: 'B, MHz', number: true}, {title: 'left out'}],
-            pairs.map((pair, i) => [i + 1, minutes(pair).toFixed(2), pair.order, R.figures(scale * pair.a, 5), R.figures(scale * pair.b, 5), signed(difference(pair)), Math.log(pair.b / pair.a).toFixed(5).replace('-', '−'), R.digits(pair.clock_a, 5), R.digits(pair.clock_b, 5), pair.excluded || ''])];
+            pairs.map((pair, i) => [i + 1, minutes(pair).toFixed(2), pair.order, R.figures(scale * pair.a, 5), R.figures(scale * pair.b, 5), signed(difference(pair)), Math.log(pair.ratio).toFixed(5).replace('-', '−'), R.digits(pair.clock_a, 5), R.digits(pair.clock_b, 5), pair.excluded || ''])];
   }
 
   /** Each pair at its time: what drifts is seen; what order did it is told by the point's shape. */
