@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "golden/common_fields.h"
 #include "golden/conflict.h"
 #include "golden/golden_file.h"
 #include "golden/tolerance_json.h"
@@ -18,21 +19,6 @@ namespace {
 
 constexpr std::size_t kMaxBytes = 64u << 20;
 
-std::map<std::string, std::string> readStrings(JsonReader reader) {
-  std::map<std::string, std::string> fields;
-  for (const auto& [key, value] : reader.json().items()) fields[key] = reader.string(key);
-  return fields;
-}
-
-double readHex(JsonReader& reader, const std::string& key) {
-  const std::string text = reader.string(key);
-  try {
-    return fromHexFloat(text);
-  } catch (const std::invalid_argument&) {
-    reader.fail(key, "'" + text + "' is not a hex float", "write it as \"0x1.8p+1\"");
-  }
-}
-
 void readProvenance(JsonReader reader, Provenance& provenance) {
   provenance.reason = reader.string("reason");
   provenance.commit = reader.string("commit");
@@ -40,7 +26,7 @@ void readProvenance(JsonReader reader, Provenance& provenance) {
   provenance.date = reader.string("date");
   provenance.command = reader.string("command");
   provenance.accepted = reader.string("accepted", "");
-  provenance.environment = readStrings(reader.object("environment"));
+  provenance.environment = readTexts(reader.object("environment"));
   reader.finish();
 }
 
@@ -61,7 +47,7 @@ void readSteps(JsonReader& reader, Record& record) {
     JsonReader values = one.object("values");
     for (const auto& [name, value] : values.json().items()) {
       if (name.find('/') != std::string::npos || name == "parameters_hash") values.fail(name, "no metric's name");
-      step.values[name] = readHex(values, name);
+      step.values[name] = readHexFloat(values, name);
     }
     step.parametersHash = one.string("parameters_hash");
     one.finish();
@@ -92,15 +78,6 @@ void readGradients(JsonReader& reader, Record& record) {
   }
 }
 
-void readEvaluation(JsonReader reader, Record& record) {
-  Evaluation evaluation;
-  evaluation.acceptLengths = reader.integers("accept_lengths", 0, 1 << 20);
-  evaluation.meanAcceptLength = readHex(reader, "mean_accept_length");
-  evaluation.textHash = reader.string("text_hash");
-  reader.finish();
-  record.evaluation = std::move(evaluation);
-}
-
 int deviceIndex(JsonReader& peaks, const std::string& key) {
   const bool digits = key.size() <= 4 && isDigits(key);
   if (!digits) peaks.fail(key, "'" + key + "' is not a device index");
@@ -111,7 +88,11 @@ void readFirstVersion(JsonReader& reader, Record& record) {
   readSteps(reader, record);
   readParameters(reader, record);
   readGradients(reader, record);
-  if (reader.has("evaluation")) readEvaluation(reader.object("evaluation"), record);
+  if (reader.has("evaluation")) {
+    JsonReader evaluation = reader.object("evaluation");
+    record.evaluation = readEvaluation(evaluation);
+    evaluation.finish();
+  }
   JsonReader peaks = reader.object("peak_bytes");
   for (const auto& [key, value] : peaks.json().items())
     record.peakBytes[deviceIndex(peaks, key)] = peaks.integer(key, 0, std::int64_t{1} << 60);
@@ -148,7 +129,7 @@ std::map<std::string, std::vector<double>> readRates(JsonReader roles) {
 }
 
 void readPerformance(JsonReader& reader, Golden& golden) {
-  golden.record.performanceClass = PerformanceClass{readStrings(reader.object("class"))};
+  golden.record.performanceClass = PerformanceClass{readTexts(reader.object("class"))};
   for (auto& [role, rates] : readRates(reader.object("tokens_per_second")))
     golden.record.samples[role].tokensPerSecond = std::move(rates);
   if (reader.has("runs_tokens_per_second")) golden.runRates = readRates(reader.object("runs_tokens_per_second"));
@@ -169,7 +150,7 @@ Golden parseGolden(const std::string& text, const std::string& place) {
   readProvenance(reader.object("provenance"), golden.provenance);
   if (!first) golden.history = reader.strings("history");
   if (reader.choice("kind", {"numerics", "performance"}, "") == "numerics") {
-    golden.record.numericsClass.fields = readStrings(reader.object("class"));
+    golden.record.numericsClass.fields = readTexts(reader.object("class"));
     if (first) {
       readFirstVersion(reader, golden.record);
     } else {

@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/safetensors.h"
+#include "golden/common_fields.h"
 #include "golden/record.h"
 
 namespace redraft::golden {
@@ -13,29 +14,6 @@ namespace {
 
 constexpr const char* kMetricNames[] = {"loss", "accuracy", "prefix_acceptance", "grad_norm", "learning_rate"};
 constexpr std::int64_t kMaxSteps = 1 << 24;
-
-double hexNumber(JsonReader& reader, const std::string& key) {
-  const std::string text = reader.string(key);
-  try {
-    return fromHexFloat(text);
-  } catch (const std::invalid_argument&) {
-    reader.fail(key, "'" + text + "' is not a hex float", "write it as \"0x1.8p+1\"");
-  }
-}
-
-std::map<std::string, std::string> stringFields(JsonReader reader) {
-  std::map<std::string, std::string> fields;
-  for (const auto& [key, value] : reader.json().items()) fields[key] = reader.string(key);
-  return fields;
-}
-
-void readEvaluationLine(JsonReader reader, Record& record) {
-  Evaluation evaluation;
-  evaluation.acceptLengths = reader.integers("accept_lengths", 0, 1 << 20);
-  evaluation.meanAcceptLength = hexNumber(reader, "mean_accept_length");
-  evaluation.textHash = reader.string("text_hash");
-  record.evaluation = std::move(evaluation);
-}
 
 void readSamples(JsonReader roles, double seconds, double tokens, Record& record) {
   for (const auto& [role, value] : roles.json().items()) {
@@ -60,7 +38,7 @@ void readStep(JsonReader& reader, Record& record) {
     reader.fail("step", "step " + std::to_string(step.step) + " where " + std::to_string(expected) + " was due",
                 "the file was edited, or two runs wrote to it; run the scenario again");
   }
-  for (const char* name : kMetricNames) step.values[name] = hexNumber(reader, name);
+  for (const char* name : kMetricNames) step.values[name] = readHexFloat(reader, name);
   const double tokens = reader.number("tokens", 0, 1e18);
   step.values["tokens"] = tokens;
   step.parametersHash = reader.string("parameters_hash");
@@ -75,10 +53,10 @@ void readHeader(JsonReader& reader, Record& record) {
     reader.fail("schema", "'" + schema + "' is not known here; this program reads redraft.metrics/1");
   }
   record.scenario = reader.string("scenario");
-  record.numericsClass.fields = stringFields(reader.object("numerics_class"));
+  record.numericsClass.fields = readTexts(reader.object("numerics_class"));
   // Of GPUs the runner alone knows.
   if (reader.has("performance_class"))
-    record.performanceClass = PerformanceClass{stringFields(reader.object("performance_class"))};
+    record.performanceClass = PerformanceClass{readTexts(reader.object("performance_class"))};
 }
 
 void readMetrics(const std::string& folder, Record& record) {
@@ -95,7 +73,8 @@ void readMetrics(const std::string& folder, Record& record) {
     if (i == 0) {
       readHeader(reader, record);
     } else if (reader.has("evaluation")) {
-      readEvaluationLine(reader.object("evaluation"), record);
+      JsonReader evaluation = reader.object("evaluation");
+      record.evaluation = readEvaluation(evaluation);
     } else {
       readStep(reader, record);
     }
@@ -176,7 +155,7 @@ void readEnvironment(const std::string& folder, Record& record) {
   const JsonDocument document = JsonDocument::load(path, JsonDocument::Comments::kRefuse);
   JsonReader reader(document);
   if (!reader.has("performance_class")) return;
-  record.performanceClass = PerformanceClass{stringFields(reader.object("performance_class"))};
+  record.performanceClass = PerformanceClass{readTexts(reader.object("performance_class"))};
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 namespace redraft::model::testing {
 namespace {
 
-constexpr double kEps = 1e-6;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// The same values on `device`, at an address that packs do not begin at.
@@ -50,7 +49,7 @@ struct Norm {
 };
 
 FusedResults normOn(const Norm& in) {
-  const auto [y, r] = gpu::rmsNorm(in.x, in.weight, kEps);
+  const auto [y, r] = gpu::rmsNorm(in.x, in.weight, kNormEps);
   const auto [dx, dw] = gpu::rmsNormBackward(in.grad, in.x, in.weight, r, true, true);
   return {y, r, dx, dw};
 }
@@ -58,13 +57,13 @@ FusedResults normOn(const Norm& in) {
 void expectThePinnedNorm(const Norm& cpu, const FusedResults& got) {
   const std::int64_t width = cpu.x.size(-1), rows = width == 0 ? 0 : cpu.x.numel() / width;
   const at::Tensor x = cpu.x.clone().requires_grad_(true), w = cpu.weight.clone().requires_grad_(true);
-  const at::Tensor y = model::rmsNorm(x, w, kEps);
+  const at::Tensor y = model::rmsNorm(x, w, kNormEps);
   const auto want = gradients(y, cpu.grad, {x, w});
   const at::NoGradGuard frozen;
   const auto n = static_cast<double>(width);
   EXPECT_TRUE(within(got[0], y, bothBounds(y, n + 8, y)));
   const at::Tensor g = f64(cpu.grad), v = f64(cpu.x), weight = f64(cpu.weight);
-  const at::Tensor r = (v.square().mean(-1, true) + kEps).rsqrt();
+  const at::Tensor r = (v.square().mean(-1, true) + kNormEps).rsqrt();
   EXPECT_TRUE(within(got[1], r.reshape({-1}), r.reshape({-1}) * gamma(n + 8)));
   const at::Tensor size = (r * g * weight).abs() + v.abs() * r.pow(3) * (g * weight * v).abs().mean(-1, true);
   EXPECT_TRUE(within(got[2], want[0], bothBounds(size, 4 * n + 16, want[0])));

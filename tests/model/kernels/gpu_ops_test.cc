@@ -14,8 +14,6 @@
 namespace redraft::model::testing {
 namespace {
 
-constexpr double kOpsEps = 1e-6;
-
 struct GpuOpsTest : ::testing::TestWithParam<at::ScalarType> {
   const at::ScalarType type = GetParam();
   const FusedEmulationScope kernels;
@@ -42,10 +40,10 @@ TEST_P(GpuOpsTest, NormsAgreeWithThePinnedOnes) {
   at::Tensor x = normal({3, 7, kWidth}, 1, type).requires_grad_(true),
              w = normal({kWidth}, 2, type).requires_grad_(true);
   const at::Tensor grad = normal({3, 7, kWidth}, 3, type);
-  const at::Tensor y = model::rmsNorm(x, w, kOpsEps);
+  const at::Tensor y = model::rmsNorm(x, w, kNormEps);
   const auto want = gradients(y, grad, {x, w});
   const at::NoGradGuard frozen;
-  const auto [got, r] = gpu::rmsNorm(x, w, kOpsEps);
+  const auto [got, r] = gpu::rmsNorm(x, w, kNormEps);
   EXPECT_TRUE(within(got, y, bothBounds(y, kWidth, y)));
   const auto [dx, dw] = gpu::rmsNormBackward(grad, x, w, r, true, true);
   const at::Tensor g64 = f64(grad), x64 = f64(x), r64 = f64(r).view({3, 7, 1});

@@ -15,6 +15,9 @@ namespace redraft::model::testing {
 inline constexpr double kFloatUnit = 0x1p-24;
 inline constexpr double kBFloatUnit = 0x1p-8;
 
+/// What the norms of these tests add to the mean square.
+inline constexpr double kNormEps = 1e-6;
+
 /// γₙ = n u / (1 - n u).
 double gamma(double roundings);
 

@@ -6,8 +6,6 @@
 namespace redraft::model::testing {
 namespace {
 
-constexpr double kEps = 1e-6;
-
 /// Roundings of a 32-lane sum of `width` terms: the longest lane, then a tree of 32.
 double laneRoundings(std::int64_t width) { return std::ceil(static_cast<double>(width) / 32) + 5; }
 
@@ -23,11 +21,11 @@ TEST_P(RmsNormTest, ForwardAndGradientsStayWithinTheirBounds) {
   at::Tensor x = normal({c.rows, c.width}, 1, c.type).requires_grad_(true);
   at::Tensor w = normal({c.width}, 2, c.type).requires_grad_(true);
   const at::Tensor grad = normal({c.rows, c.width}, 3, c.type);
-  const at::Tensor y = rmsNorm(x, w, kEps);
+  const at::Tensor y = rmsNorm(x, w, kNormEps);
   const auto got = gradients(y, grad, {x, w});
 
   at::Tensor x64 = f64(x).requires_grad_(true), w64 = f64(w).requires_grad_(true);
-  const at::Tensor r = (x64.square().mean(-1, true) + kEps).rsqrt();
+  const at::Tensor r = (x64.square().mean(-1, true) + kNormEps).rsqrt();
   const at::Tensor want = w64 * (x64 * r);
   const at::Tensor g64 = f64(grad);
   const auto wantGrad = gradients(want, g64, {x64, w64});
@@ -56,13 +54,13 @@ INSTANTIATE_TEST_SUITE_P(Shapes, RmsNormTest,
 
 TEST(RmsNormShapeTest, NormalisesTheLastDimensionOfStridedInputs) {
   const at::Tensor x = normal({2, 6, 5, 16}, 1).transpose(1, 2), w = normal({16}, 2);
-  EXPECT_TRUE(sameBits(rmsNorm(x, w, kEps), rmsNorm(x.contiguous(), w, kEps)));
-  EXPECT_EQ(rmsNorm(normal({0, 16}, 1), w, kEps).sizes(), at::IntArrayRef({0, 16}));
+  EXPECT_TRUE(sameBits(rmsNorm(x, w, kNormEps), rmsNorm(x.contiguous(), w, kNormEps)));
+  EXPECT_EQ(rmsNorm(normal({0, 16}, 1), w, kNormEps).sizes(), at::IntArrayRef({0, 16}));
 }
 
 TEST(RmsNormShapeTest, NoRowsGiveAZeroWeightGradient) {
   at::Tensor w = normal({16}, 2).requires_grad_(true);
-  const at::Tensor y = rmsNorm(normal({0, 16}, 1), w, kEps);
+  const at::Tensor y = rmsNorm(normal({0, 16}, 1), w, kNormEps);
   EXPECT_TRUE(sameBits(gradients(y, at::empty({0, 16}), {w})[0], at::zeros({16})));
 }
 

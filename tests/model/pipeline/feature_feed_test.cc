@@ -2,7 +2,6 @@
 
 #include <ATen/ops/ones.h>
 #include <c10/core/StreamGuard.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,10 +14,6 @@ namespace {
 
 using devices::CallKind;
 using devices::LogRecord;
-
-c10::Stream poolStream(at::Device device) {
-  return c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device);
-}
 
 /// A plan that is on the device already: no copy from the host orders the drafter's stream behind the copies'.
 BlockPlan planOn(at::Device device) {

@@ -3,7 +3,6 @@
 
 #include <ATen/ops/ones.h>
 #include <c10/core/StreamGuard.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 #include <gtest/gtest.h>
 
 #include "model/instrument.h"
@@ -31,10 +30,6 @@ class Seen : public Instrument {
   devices::LogDeclarations log_;
 };
 
-c10::Stream streamOfPool(at::Device device) {
-  return c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device);
-}
-
 class HandOffDeclarationTest : public testing::Test {
  protected:
   HandOffDeclarationTest() { tinyDevice(0); }
@@ -43,10 +38,10 @@ class HandOffDeclarationTest : public testing::Test {
   std::vector<LogRecord> handOver(int to) {
     std::uint64_t before = 0;
     for (const LogRecord& record : simDriver().log().records()) before = record.sequence;
-    const c10::StreamGuard giver(streamOfPool(tinyDevice(0)));
+    const c10::StreamGuard giver(poolStream(tinyDevice(0)));
     const HandOff handOff({at::ones({8}, tinyDevice(0))});
     {
-      const c10::StreamGuard taker(streamOfPool(tinyDevice(to)));
+      const c10::StreamGuard taker(poolStream(tinyDevice(to)));
       received = handOff.receive(tinyDevice(to)).front();
     }
     std::vector<LogRecord> records;

@@ -1,5 +1,6 @@
 #include "tests/model/pipeline/tiny_training.h"
 
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -238,6 +239,10 @@ TinyOutcome train(const TinyTraining& training, const std::string& folder,
   }
   record.writeDigests();
   return outcome;
+}
+
+c10::Stream poolStream(at::Device device) {
+  return c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device);
 }
 
 }  // namespace redraft::model

@@ -47,5 +47,7 @@ DrafterConfig tinyDrafterConfig();
 
 /// Device `index` of eight simulated ones; registers the backend at the first call.
 at::Device tinyDevice(int index);
+/// One of the device's streams that is not its default one.
+c10::Stream poolStream(at::Device device);
 
 }  // namespace redraft::model
