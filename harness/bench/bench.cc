@@ -66,11 +66,10 @@ double meanOf(const std::vector<double>& values) {
 
 /// Of the steps that count, turn by turn; all in one where there are no turns.
 std::vector<std::vector<double>> countedSeconds(const BenchBlock& block, const BenchOptions& options, bool perToken) {
-  if (options.turn > 0) return secondsByTurn(block, options.warmup, options.turn, perToken);
-  std::vector<double> seconds;
-  for (std::size_t i = static_cast<std::size_t>(options.warmup); i < block.seconds.size(); ++i)
-    seconds.push_back(perToken ? block.seconds[i] / std::max(1.0, block.tokens[i]) : block.seconds[i]);
-  return {seconds};
+  std::vector<double> steps = block.seconds;
+  for (std::size_t i = 0; perToken && i < steps.size(); ++i) steps[i] /= std::max(1.0, block.tokens[i]);
+  if (options.turn > 0) return secondsByTurn(steps, options.warmup, options.turn);
+  return {std::vector<double>(steps.begin() + options.warmup, steps.end())};
 }
 
 golden::Block measureOf(const BenchBlock& block, const std::vector<std::vector<double>>& turns) {

@@ -11,7 +11,7 @@
 namespace redraft::harness {
 namespace {
 
-constexpr std::size_t kSettling = 1;  // steps of a turn
+constexpr int kSettling = 1;  // steps of a turn
 constexpr std::chrono::milliseconds kEndLook{100};
 
 class PairOfRuns {
@@ -89,17 +89,12 @@ int turnsWithin(std::int64_t steps, int warmup, int turn) {
   return static_cast<int>(std::max<std::int64_t>(0, (steps - 1 - warmup) / turn));
 }
 
-std::vector<std::vector<double>> secondsByTurn(const BenchBlock& block, int warmup, int turn, bool perToken) {
-  std::vector<std::vector<double>> turns(
-      static_cast<std::size_t>(turnsWithin(static_cast<std::int64_t>(block.seconds.size()), warmup, turn)));
-  const std::size_t settling = std::min(kSettling, static_cast<std::size_t>(turn) - 1);
-  auto step = static_cast<std::size_t>(warmup);
-  for (std::vector<double>& seconds : turns) {
-    const std::size_t end = step + static_cast<std::size_t>(turn);
-    for (std::size_t i = step + settling; i < end; ++i)
-      seconds.push_back(perToken ? block.seconds[i] / std::max(1.0, block.tokens[i]) : block.seconds[i]);
-    step = end;
-  }
+std::vector<std::vector<double>> secondsByTurn(const std::vector<double>& steps, int warmup, int turn) {
+  std::vector<std::vector<double>> turns;
+  const int settling = std::min(kSettling, turn - 1);
+  auto begin = steps.begin() + warmup;
+  for (int i = turnsWithin(static_cast<std::int64_t>(steps.size()), warmup, turn); i > 0; --i, begin += turn)
+    turns.emplace_back(begin + settling, begin + turn);
   return turns;
 }
 

@@ -2,6 +2,7 @@
 // A pair of blocks that run at once, by turns of a few steps: what the machine does to one it does to the other.
 
 #include <string>
+#include <vector>
 
 #include "harness/bench/block_run.h"
 
@@ -28,9 +29,9 @@ struct PairRun {
 /// the other's matter.
 int turnsWithin(std::int64_t steps, int warmup, int turn);
 
-/// The block's times by turns, without the first step of each, which waits for it and fills the queue: of a step, or of
-/// a token. Empty: it has not done one turn.
-std::vector<std::vector<double>> secondsByTurn(const BenchBlock& block, int warmup, int turn, bool perToken);
+/// The times of a block's steps by turns, without the first step of each, which waits for it and fills the queue.
+/// Empty: it has not done one turn.
+std::vector<std::vector<double>> secondsByTurn(const std::vector<double>& steps, int warmup, int turn);
 
 /// Plans of one process. A run that fails ends the turns; the other one goes on to its end alone. Throws
 /// Error(kEnvironment) as supervise() does.
