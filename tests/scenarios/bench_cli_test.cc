@@ -101,6 +101,32 @@ TEST_F(BenchCliTest, BothRunAtOnceByTurns) {
   }
 }
 
+TEST_F(BenchCliTest, TurnsAlternateAndNeitherWorksInTheOthers) {
+  ASSERT_EQ(bench({"plain", "plain", "--pairs", "12", "--turn", "3", "--steps", "24", "--warmup", "2"}).code, 0);
+  std::string steps = readFile(record() + "/turns.txt");  // who did each, in the order in which they began
+  constexpr std::size_t kOfPair = 2 * 24, kWarmup = 2 * 2, kTurns = 2 * 7;
+  ASSERT_EQ(steps.size(), 13 * kOfPair);
+  for (; !steps.empty(); steps.erase(0, kOfPair)) {
+    const std::string first(3, steps[kWarmup]), second(3, first[0] == 'a' ? 'b' : 'a');
+    for (std::size_t i = 0; i < kTurns; ++i)
+      EXPECT_EQ(steps.substr(kWarmup + 3 * i, 3), i % 2 == 0 ? first : second) << steps.substr(0, kOfPair);
+  }
+}
+
+TEST_F(BenchCliTest, WhoWaitsForTheOthersStartDoesNotHang) {
+  const std::string script =
+      R"("mark p", "pause 300", "mark p", "pause 300", "mark p", "pause 300", "mark p", "pause 300", )"
+      R"("mark p", "pause 300", "mark p", "pause 300", )";
+  for (const auto& [name, before] : {std::pair{"prompt", std::string()}, {"late", script}})
+    folder_.write(name,
+                  ScenarioFolder::whole(R"("training": {"steps": 8}, "golden": false, "limits": {"hang_seconds": 1},
+      "fault": {"name": "script", "script": ["begin", )" +
+                                        before + R"("seconds 0.01", "train", "files", "end completed"]})"));
+  EXPECT_EQ(bench({"prompt", "late", "--budget", "0.05"}).code, 1);
+  EXPECT_EQ(report().end, BenchEnd::kBudget) << report().problem;
+  EXPECT_TRUE(report().first);
+}
+
 TEST_F(BenchCliTest, OneThatFailsWhileTheOtherWaitsForItsTurnEndsTheBench) {
   scenario("stops", R"(["begin", "pause 300", "signal 11"])");
   const Outcome outcome = bench({"plain", "stops"});
@@ -109,7 +135,7 @@ TEST_F(BenchCliTest, OneThatFailsWhileTheOtherWaitsForItsTurnEndsTheBench) {
   EXPECT_EQ(report().end, BenchEnd::kFailed);
 }
 
-TEST_F(BenchCliTest, ABuildThatKnowsNoTurnsIsRunApart) {
+TEST_F(BenchCliTest, ABuildThatKnowsNoTurnsIsNamedAndCanBeRunApart) {
   const std::string program = folder_.root() + "/redraft-runner";
   writeFileAtomically(program, std::string("#!/bin/sh\n[ \"$3\" = --turns ] && echo '--turns: not known' && exit 2\n[ "
                                            "\"$4\" = --turns ] && echo '--turns: not known' && exit 2\nexec ") +
