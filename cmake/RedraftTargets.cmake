@@ -3,8 +3,8 @@
 # redraft_test(NAME SOURCES … DEPS … [LIBTORCH|JSON] [COMPUTES])  a GoogleTest program, run by ctest
 # redraft_bench(NAME SOURCES … DEPS … [LIBTORCH|JSON])            a Google Benchmark program, built by target `benchmarks`
 #
-# LIBTORCH targets share one precompiled ATen/ATen.h: 2 s a file instead of 31. JSON targets, without LibTorch, share one
-# precompiled nlohmann/json.hpp: 1 s a file instead of 6.
+# LIBTORCH targets share one precompiled ATen/ATen.h: 3 s a file instead of 34. JSON targets, without LibTorch, share one
+# precompiled nlohmann/json.hpp: 1 s a file instead of 7.
 # COLD is code whose own speed nobody waits for (commands, reports, verdicts): -O1, a quarter less to compile. Tests are
 # not optimised at all, a third less than COLD, but for those that COMPUTE much themselves, which are COLD.
 set(REDRAFT_ATEN_HEADERS <ATen/ATen.h>)
