@@ -19,6 +19,14 @@ BenchBlock blockOfTurns(double one, double two, double three) {
   return block;
 }
 
+BenchPair pairOf(const BenchBlock& a, const BenchBlock& b) {
+  BenchPair pair;
+  pair.order = "AB";
+  pair.a = a;
+  pair.b = b;
+  return pair;
+}
+
 BenchOptions byTurns(int turn) {
   BenchOptions options;
   options.warmup = 1;
@@ -36,7 +44,7 @@ TEST(TurnPairTest, TurnsAreWholeAndWithoutTheirFirstStep) {
 
 TEST(TurnPairTest, AMachineThatSlowsFromTurnToTurnIsNotInThePairsRatio) {
   // A, B, A, B, A, B on a machine that takes the square root of two longer at each: B is 1.5 / √2 of A.
-  const BenchPair pair{"AB", blockOfTurns(1, 2, 4), blockOfTurns(1.5, 3, 6)};
+  const BenchPair pair = pairOf(blockOfTurns(1, 2, 4), blockOfTurns(1.5, 3, 6));
   const golden::BlockPair blocks = blockPairOf(pair, byTurns(3), false);
   EXPECT_DOUBLE_EQ(golden::timeRatio(blocks), 1.5 / std::sqrt(2));
   ASSERT_TRUE(blocks.turns);
@@ -45,7 +53,8 @@ TEST(TurnPairTest, AMachineThatSlowsFromTurnToTurnIsNotInThePairsRatio) {
 }
 
 TEST(TurnPairTest, TokensCountTurnByTurnToo) {
-  BenchPair pair{"BA", blockOfTurns(1, 1, 1), blockOfTurns(3, 3, 3)};
+  BenchPair pair = pairOf(blockOfTurns(1, 1, 1), blockOfTurns(3, 3, 3));
+  pair.order = "BA";
   pair.b.tokens.assign(pair.b.seconds.size(), 20);
   EXPECT_DOUBLE_EQ(golden::timeRatio(blockPairOf(pair, byTurns(3), true)), 1.5);
 }
