@@ -8,6 +8,12 @@ namespace {
 
 constexpr std::size_t kMaxLine = 118;
 
+/// What a verdict other than PASSED comes to.
+std::string weight(const reports::CaseResult& result) {
+  if (!result.asExpected()) return result.isKnownFailure() ? "  a known failure" : "  NOT as expected";
+  return result.verdict == reports::Verdict::kPassed ? "" : "  as expected";
+}
+
 }  // namespace
 
 ProgressDisplay::ProgressDisplay(std::FILE* out, bool terminal, const std::vector<CasePlan>& plans)
@@ -38,10 +44,7 @@ void ProgressDisplay::ended(std::size_t index, const reports::CaseResult& result
   stepsEnded_ += plans_[index].steps;
   const std::string line = "[" + std::to_string(ended_) + "/" + std::to_string(plans_.size()) + "] " +
                            enumName(result.verdict) + " " + result.name + ", " +
-                           reports::formatSeconds(result.figures.seconds) +
-                           (result.asExpected()       ? ""
-                            : result.isKnownFailure() ? "  a known failure"
-                                                      : "  NOT as expected");
+                           reports::formatSeconds(result.figures.seconds) + weight(result);
   std::fputs(((terminal_ ? "\r\033[K" : "") + line + "\n").c_str(), out_);
   redraw();
 }

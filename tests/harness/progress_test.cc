@@ -79,6 +79,21 @@ TEST(ProgressTest, WhereThereIsNoTerminalOnlyEndedCasesArePrintedAndPlain) {
             "[2/2] CRASHED dual-drafter, 1.50 s  NOT as expected\n");
 }
 
+TEST(ProgressTest, OfAFailureItSaysWhetherItWasExpectedOrKnown) {
+  const std::vector<CasePlan> plans = twoPlans();
+  Screen screen;
+  ProgressDisplay display(screen.file(), false, plans);
+  reports::CaseResult planted = ended("single-drafter", reports::Verdict::kHung);
+  planted.expected.verdict = reports::Verdict::kHung;
+  display.ended(0, planted);
+  reports::CaseResult known = ended("dual-drafter", reports::Verdict::kFailed);
+  known.known.emplace_back();
+  display.ended(1, known);
+  EXPECT_EQ(screen.text(),
+            "[1/2] HUNG single-drafter, 1.50 s  as expected\n"
+            "[2/2] FAILED dual-drafter, 1.50 s  a known failure\n");
+}
+
 TEST(ProgressTest, OnATerminalTheStatusLineIsOverwritten) {
   const std::vector<CasePlan> plans = {twoPlans().front()};
   Screen screen;
