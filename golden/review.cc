@@ -224,7 +224,7 @@ Golden accepted(const Review& review, const std::set<std::string>& keys, const P
 }
 
 std::string describe(const Change& change) {
-  const std::string text = sidesOf(change);
+  std::string text = sidesOf(change);
   if (!change.ulp || !change.relative) return text;
   return text + " (" + ulpText(*change.ulp) + ", " + (partsOf(change.key).isGradient ? "about " : "") +
          formatted("%.2g", *change.relative) + " relative)";

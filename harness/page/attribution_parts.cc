@@ -61,7 +61,7 @@ reports::DeviceTime deviceOf(const DeviceSplit& device, std::size_t lines) {
 
 /// matchText(), where the sides are "the reference" and this.
 std::string matchedText(const TimeChange& change) {
-  const std::string text = matchText(change);
+  std::string text = matchText(change);
   if (text.empty() || (change.by != MatchedBy::kOnlyA && change.by != MatchedBy::kOnlyB)) return text;
   return change.by == MatchedBy::kOnlyA ? "only in the reference" : "not in the reference";
 }

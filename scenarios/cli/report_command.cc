@@ -109,7 +109,7 @@ class ReportCommand : public Command {
   }
 
   std::string pageOfTraces() const {
-    const std::optional<harness::PageReference> reference = referenceOfOne();
+    std::optional<harness::PageReference> reference = referenceOfOne();
     if (holds(what_, harness::kScenarioFile)) {
       harness::PageOptions options = pageOptions(places_.goldensOrEmpty());
       options.referenceOf = [&](const reports::CaseResult&) { return reference; };

@@ -1,6 +1,7 @@
 #include "scenarios/faults/role_work.h"
 
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "base/error.h"
