@@ -31,9 +31,10 @@ devices::GpuSource sourceOf(const std::string& name) {
 
 devices::KernelCache::Compiler gpuAttentionCompiler(int architecture, std::shared_ptr<devices::ArtefactStore> store) {
   return [architecture, store = std::move(store)](const std::string& name) {
+    const devices::GpuSource source = sourceOf(name);  // what is refused is refused without a compiler too
     devices::Image image;
     image.name = name;
-    image.cubin = devices::Nvrtc::open().compiledFrom(*store, sourceOf(name), architecture);
+    image.cubin = devices::Nvrtc::open().compiledFrom(*store, source, architecture);
     return image;
   };
 }

@@ -21,13 +21,24 @@ constexpr int kKills = 100;
 constexpr int kMaxRounds = 400;
 constexpr const char* kScenarios[] = {"a", "b", "c", "d"};
 
+/// What each does. All wait somewhere, elsewhere each: a runner that wrote on without a stop would be gone before a
+/// kill reached it.
+constexpr const char* kScripts[] = {
+    R"(["begin", "pause 40", "train", "files", "end completed"])",
+    R"(["begin", "train", "pause 40", "files", "end completed"])",
+    R"(["begin", "train", "metrics", "pause 40", "digests", "memory", "trace", "end completed"])",
+    R"(["begin", "train", "files", "pause 40", "end completed"])",
+};
+
 class KillTest : public ::testing::Test {
  protected:
   KillTest() {
     makeDirectories(folder_.root() + "/data");
     writeFileAtomically(folder_.root() + "/data/x.txt", "text");
-    for (const char* name : kScenarios)
-      folder_.write(name, ScenarioFolder::whole("\"training\": {\"steps\": 150}, \"golden\": false"));
+    for (std::size_t i = 0; i < std::size(kScenarios); ++i)
+      folder_.write(kScenarios[i], ScenarioFolder::whole(R"("training": {"steps": 150}, "golden": false,
+ "fault": {"name": "script", "script": )" + std::string(kScripts[i]) +
+                                                         "}"));
   }
 
   std::string suiteFolder() const { return folder_.root() + "/runs/latest"; }
@@ -37,8 +48,8 @@ class KillTest : public ::testing::Test {
     // Both: a program killed before its first write leaves what an earlier one wrote.
     std::filesystem::remove_all(folder_.root() + "/runs");
     std::filesystem::remove(junit());
-    return Program(folder_.root(), {"run", "--scenarios", folder_.root(), "--runner", kFakeRunner, "--out",
-                                    folder_.root() + "/runs", "--junit", junit(), "--jobs", "2"});
+    return Program(folder_.root(), {"run", "a", "b", "c", "d", "--scenarios", folder_.root(), "--runner", kFakeRunner,
+                                    "--out", folder_.root() + "/runs", "--junit", junit(), "--jobs", "2"});
   }
 
   /// A runner that is alive now; -1 when there is none.
