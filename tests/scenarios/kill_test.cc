@@ -48,8 +48,11 @@ class KillTest : public ::testing::Test {
     // Both: a program killed before its first write leaves what an earlier one wrote.
     std::filesystem::remove_all(folder_.root() + "/runs");
     std::filesystem::remove(junit());
-    return Program(folder_.root(), {"run", "a", "b", "c", "d", "--scenarios", folder_.root(), "--runner", kFakeRunner,
-                                    "--out", folder_.root() + "/runs", "--junit", junit(), "--jobs", "2"});
+    std::vector<std::string> words = {
+        "run",     "--scenarios", folder_.root(), "--runner", kFakeRunner, "--out", folder_.root() + "/runs",
+        "--junit", junit(),       "--jobs",       "2"};
+    words.insert(words.end(), std::begin(kScenarios), std::end(kScenarios));  // not their twins
+    return Program(folder_.root(), words);
   }
 
   /// A runner that is alive now; -1 when there is none.
